@@ -37,7 +37,7 @@ def test_funnel_counts_the_recorded_candidates_and_victims(name: str) -> None:
         for turn in search.tried_nodes:
             choice, left = choice_of(recording, turn), {stage.name: stage.remaining for stage in turn.stages}
             if choice is not None:
-                assert len(choice.candidates) == (left[REACH] or 0)
+                assert len(choice.question.candidates) == (left[REACH] or 0)
                 assert len(choice.victims) == (left[VICTIMS] or 0)
 
 

@@ -2,7 +2,13 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice, victim_choice_before
+from vcdebug.explain.decisions.votes import (
+    VICTIM_POINTS,
+    VictimDecision,
+    remaining_victims,
+    victim_choice,
+    victim_choice_before,
+)
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -21,6 +27,12 @@ def choice(recording: Recording, number: int = 0) -> VictimDecision:
     return found
 
 
+def after_each_plugin(found: VictimDecision) -> list[tuple[str, ...]]:
+    """What the first tier still allows after each of its plugins."""
+    votes = found.question.tier(1)
+    return [remaining_victims(votes[:number]) for number in range(1, len(votes) + 1)]
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_deciding_tier_holds_the_victims(name: str) -> None:
     recording = golden(name)
@@ -28,10 +40,10 @@ def test_the_deciding_tier_holds_the_victims(name: str) -> None:
         for seq in recording.index.seqs_at_point(point):
             found = victim_choice(recording, seq)
             assert found is not None
-            deciding = [tier.victims for tier in found.tiers if tier.is_deciding]
-            assert (deciding[0] if deciding else ()) == found.victims
+            tier = found.question.deciding_tier
+            assert (found.question.tier_victims(tier) if tier is not None else ()) == found.victims
             assert [fate.task for fate in found.outcomes if fate.is_victim] == [
-                task for task in found.candidates if task in found.victims
+                task for task in found.question.candidates if task in found.victims
             ]
             assert all(fate.objections for fate in found.outcomes if not fate.is_victim)
 
@@ -54,9 +66,9 @@ def test_each_objection_names_plugin_tier_and_reason() -> None:
     assert ("research/bert-pretrain-worker-0", False) == (saved.task, saved.is_victim)
     objection = saved.saved_by
     assert objection is not None
-    assert (1, "gang") == (objection.tier, objection.plugin)
+    assert (1, "gang") == (objection.vote.tier, objection.vote.plugin)
     assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == objection.reason
-    event = bundled().event_at(objection.seq)
+    event = bundled().event_at(objection.vote.seq or 0)
     assert isinstance(event, HookEvent)
     assert "gang" == event.plugin
     assert (True, None) == (victim.is_victim, victim.saved_by)
@@ -65,8 +77,8 @@ def test_each_objection_names_plugin_tier_and_reason() -> None:
 def test_the_running_intersection_is_shown_after_each_plugin() -> None:
     found = choice(bundled())
     both = ("research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0")
-    assert [both, both[1:], both[1:]] == [offer.remaining for offer in found.tiers[0].votes]
-    assert [True, False] == [tier.is_deciding for tier in found.tiers]
+    assert [both, both[1:], both[1:]] == after_each_plugin(found)
+    assert (1, (1, 2)) == (found.question.deciding_tier, found.question.tiers)
 
 
 def test_room_tells_whether_the_victims_are_enough() -> None:
@@ -96,17 +108,16 @@ def critical(*tiers: str) -> VictimDecision:
 
 def test_plugin_after_disjoint_answers_starts_a_new_intersection() -> None:
     found = critical("gang conformance priority")
-    offers = found.tiers[0].votes
     both = ("default/low-0", "default/other-0")
-    assert [both[:1], (), both] == [offer.remaining for offer in offers]
-    assert (both, 1) == (found.victims, found.deciding_tier)
+    assert [both[:1], (), both] == after_each_plugin(found)
+    assert (both, 1) == (found.victims, found.question.deciding_tier)
 
 
 def test_a_critical_pod_is_protected_by_conformance() -> None:
     found = critical("conformance priority")
     protected = next(fate for fate in found.outcomes if fate.task == "default/low-0").saved_by
     assert protected is not None
-    assert ("conformance", "critical pods are protected") == (protected.plugin, protected.reason)
+    assert ("conformance", "critical pods are protected") == (protected.vote.plugin, protected.reason)
 
 
 def test_an_event_after_the_choice_leads_back_to_it() -> None:

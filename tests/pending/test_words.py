@@ -47,7 +47,7 @@ def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Exp
 
 def test_volumes_are_counted_and_not_thousandths() -> None:
     name = "attachable-volumes-csi-ebs.csi.aws.com"
-    assert ("2", (2.0, "volumes")) == (amount_text.format_amount(name, 2.0), tuple(amounts.number(name, 2.0)))
+    assert ("2", (2.0, "volumes")) == (amount_text.format_amount(name, 2.0), tuple(amounts.amount_number(name, 2.0)))
     assert "1" == amount_text.format_amount(GPU, 1000.0)
 
 

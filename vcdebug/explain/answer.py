@@ -1,10 +1,13 @@
 """The forms of answers: explanations with findings, proof and advice, and replies to the questions of `ask`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.amount_text import (
     count_noun,
@@ -73,25 +76,31 @@ class Advice(NamedTuple):
     cannot_be_replayed: bool = False
     """Whether the advice changes something outside the scheduler, so that no replay can test it."""
 
+    @classmethod
+    def for_owner(cls, text: str, *edits: str) -> Advice:
+        """Advice to the job's owner, and advice to wait, which harms no job."""
+        return cls(text, AdviceHarm.JOB, edits)
 
-def owner_advice(text: str, *edits: str) -> Advice:
-    """Advice to the job's owner, and advice to wait, which harms no job."""
-    return Advice(text, AdviceHarm.JOB, edits)
+    @classmethod
+    def queue_admin(cls, text: str, *edits: str) -> Advice:
+        """Advice that affects other jobs of the queue, or the jobs that hold the resources."""
+        return cls(text, AdviceHarm.QUEUE, edits)
 
+    @classmethod
+    def cluster_admin(cls, text: str, *edits: str) -> Advice:
+        """Advice that only a cluster admin can follow."""
+        return cls(text, AdviceHarm.CLUSTER, edits)
 
-def queue_admin_advice(text: str, *edits: str) -> Advice:
-    """Advice that affects other jobs of the queue, or the jobs that hold the resources."""
-    return Advice(text, AdviceHarm.QUEUE, edits)
+    @classmethod
+    def from_outside(cls, text: str, harm: AdviceHarm = AdviceHarm.JOB) -> Advice:
+        """Advice about a controller, kubelet or driver, which is shown even next to fixes that replays have tested."""
+        return cls(text, harm, cannot_be_replayed=True)
 
-
-def cluster_admin_advice(text: str, *edits: str) -> Advice:
-    """Advice that only a cluster admin can follow."""
-    return Advice(text, AdviceHarm.CLUSTER, edits)
-
-
-def outside_advice(text: str, harm: AdviceHarm = AdviceHarm.JOB) -> Advice:
-    """Advice about a controller, kubelet or driver, which is shown even next to fixes that replays have tested."""
-    return Advice(text, harm, cannot_be_replayed=True)
+    @classmethod
+    def add_nodes(cls, request: Resource | None = None) -> Advice:
+        """Last-resort advice to add a node that has the request free."""
+        size = f" with {format_resource(request)} free" if request is not None else ""
+        return cls(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
 
 
 def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
@@ -101,12 +110,6 @@ def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
     if all(line.is_risky for line in advice):
         advice = list(by_text.values())
     return tuple(sorted(advice, key=lambda line: (line.is_risky, line.harm)))
-
-
-def add_nodes_advice(request: Resource | None = None) -> Advice:
-    """Last-resort advice to add a node that has the request free."""
-    size = f" with {format_resource(request)} free" if request is not None else ""
-    return Advice(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
 
 
 StepState = Literal["passed", "failed", "not reached"]
@@ -156,11 +159,6 @@ MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
 
 
-def rejected_headline(subject: str, reason: str) -> CauseHeadline:
-    """The first line about a job whose PodGroup was not admitted."""
-    return CauseHeadline(subject, "is not admitted", reason)
-
-
 class Finding(Struct, frozen=True):
     """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""
 
@@ -173,6 +171,13 @@ class Finding(Struct, frozen=True):
     """The equation, histogram or table behind the headline, line by line."""
     facts: tuple[str, ...] = ()
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
+
+    def with_additions(self, *additions: str | Advice, in_front: bool = False) -> Finding:
+        """The finding with further facts and advice, behind its own or in front of them."""
+        facts, advice = ([one for one in additions if isinstance(one, kind)] for kind in (str, Advice))
+        if in_front:
+            return replace(self, facts=(*facts, *self.facts), advice=(*advice, *self.advice))
+        return replace(self, facts=(*self.facts, *facts), advice=(*self.advice, *advice))
 
     def sentence_about(self, names: JobNames) -> str:
         """The headline with workloads in place of PodGroups, its subject with the workload's kind if that fits."""
@@ -282,12 +287,12 @@ class Explanation(Struct, frozen=True):
         return "scheduled" if self.scheduled else "unscheduled"
 
 
-def numbers(prefix: str, resource: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
+def amount_numbers(prefix: str, resource: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
     """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
-    return {f"{prefix}.{name}": number(name, value) for name, value in listed_dimensions(resource, names)}
+    return {f"{prefix}.{name}": amount_number(name, value) for name, value in listed_dimensions(resource, names)}
 
 
-def number(name: str, value: float) -> Number:
+def amount_number(name: str, value: float) -> Number:
     """An amount in cores, bytes, pods, volumes or the resource's own unit."""
     if name == MEMORY:
         unit = "bytes"
@@ -298,9 +303,17 @@ def number(name: str, value: float) -> Number:
     return Number(value_in_units(name, value), unit)
 
 
-def count(value: int, unit: str) -> Number:
-    """A number of things as JSON number, with its unit."""
-    return Number(float(value), unit)
+_COUNT_UNITS: Final = {
+    **dict.fromkeys(("pods", "job", "candidates", "victims", "victim"), "pods"),
+    **{name: name for name in ("nodes", "queues", "jobs")},
+    "hyperNodes": "HyperNodes",
+}
+"""First part of a number's name → what it counts; other counts have no unit."""
+
+
+def counts(values: Mapping[str, int]) -> dict[str, Number]:
+    """Numbers of things as JSON numbers, with the unit that follows from their names."""
+    return {name: Number(float(value), _COUNT_UNITS.get(name.partition(".")[0], "")) for name, value in values.items()}
 
 
 Thing = TypeVar("Thing")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, outside_advice, owner_advice
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
 from vcdebug.explain.pending.placement_constraints import unbound_claims
 from vcdebug.grouping import group_by_key
@@ -160,49 +160,41 @@ class KnownCause(NamedTuple):
     advice: Advice
 
 
-class ComponentReport(NamedTuple):
-    """An event of another component about a job."""
+def reports_about(recording: Recording, subject: ExplainSubject) -> list[tuple[Manifest, KnownCause | None]]:
+    """The latest event of other components for each reason, about a job, its pods and owners; known ones first.
 
-    event: Manifest
-    known: KnownCause | None
-    """None for a message that is not in KNOWN_REPORTS."""
-
-
-def reports_about(recording: Recording, subject: ExplainSubject) -> list[ComponentReport]:
-    """The latest event of other components for each reason, about a job, its pods and owners; known ones first."""
-    if not recording.snapshot.objects_of("Event"):
-        return []
+    None for a message that is not in KNOWN_REPORTS.
+    """
     # The scheduler's own events are left out: the replay explains its decisions itself.
-    own_reporters = _own_reporters(recording)
-    events = _events_by_subject(recording).get(subject.pod or subject.job, ())
     reports = [
-        _read_report(recording, one) for one in latest_events(events) if event_reporter(one) not in own_reporters
+        (one, _known_cause(recording, str(one.get("message") or ""), object_in(one.get("involvedObject"))))
+        for one in _events_about(recording, subject, of_scheduler=False)
     ]
-    by_reason: dict[object, ComponentReport] = {}
-    for report in sorted(reports, key=lambda report: report.known is None):
-        by_reason.setdefault(report.event.get("reason"), report)
+    by_reason: dict[object, tuple[Manifest, KnownCause | None]] = {}
+    for event, known in sorted(reports, key=lambda report: report[1] is None):
+        by_reason.setdefault(event.get("reason"), (event, known))
     return list(by_reason.values())
 
 
-def _own_reporters(recording: Recording) -> tuple[str, ...]:
-    names = recording.snapshot.flags.scheduler_names
-    return (*names, ",".join(names))
+def _events_about(recording: Recording, subject: ExplainSubject, *, of_scheduler: bool) -> list[Manifest]:
+    """The events about a job or pod that the scheduler, or other components, wrote, the latest first."""
+    if not recording.snapshot.objects_of("Event"):
+        return []
+    names, events = recording.snapshot.flags.scheduler_names, _events_by_subject(recording)
+    reporters, about = (*names, ",".join(names)), events.get(subject.pod or subject.job, ())
+    if of_scheduler:
+        return latest_events(event for event in about if event_reporter(event) in reporters)
+    return [event for event in latest_events(about) if event_reporter(event) not in reporters]
 
 
 def scheduler_events(recording: Recording, subject: ExplainSubject) -> list[Manifest]:
     """The events of the scheduler about a job or pod, the latest first."""
-    own_reporters, events = _own_reporters(recording), _events_by_subject(recording).get(subject.pod or subject.job, ())
-    return latest_events(event for event in events if event_reporter(event) in own_reporters)
+    return _events_about(recording, subject, of_scheduler=True)
 
 
 def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:
     """The cause and the advice of the first event about a job that KNOWN_REPORTS has; None if it has none."""
-    return next((report.known for report in reports_about(recording, subject) if report.known is not None), None)
-
-
-def _read_report(recording: Recording, event: Manifest) -> ComponentReport:
-    subject = object_in(event.get("involvedObject"))
-    return ComponentReport(event, _known_cause(recording, str(event.get("message") or ""), subject))
+    return next((known for _, known in reports_about(recording, subject) if known is not None), None)
 
 
 def _known_cause(recording: Recording, message: str, subject: JsonObject) -> KnownCause | None:
@@ -220,7 +212,7 @@ def _known_cause(recording: Recording, message: str, subject: JsonObject) -> Kno
     words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
     words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}
     advice = known.advice.replace("{remake}", _remade_group_advice(creator))
-    return KnownCause(known.cause.format(**words), outside_advice(advice.format(creator=creator, **words)))
+    return KnownCause(known.cause.format(**words), Advice.from_outside(advice.format(creator=creator, **words)))
 
 
 def _remade_group_advice(creator: str) -> str:
@@ -242,7 +234,7 @@ def _describe_command(namespace: object, pod: object) -> str:
 
 def event_facts(recording: Recording, subject: ExplainSubject) -> tuple[str, ...]:
     """The latest events of other components about the job, its Pending pods and its Volcano Job, in sentences."""
-    return tuple(_event_sentence(recording, report.event) for report in reports_about(recording, subject)[:MAX_FACTS])
+    return tuple(_event_sentence(recording, event) for event, _ in reports_about(recording, subject)[:MAX_FACTS])
 
 
 @per_recording()
@@ -306,22 +298,23 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
         return PodFailure(pod.name, reason, facts)
     own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
     neighbours = [other for other in pods if other.node_name == pod.node_name and other.key != pod.key]
-    # The pods of DaemonSets and static pods are on every node, whatever scheduler they name.
-    foreign = [other for other in neighbours if other.scheduler_name not in own and not _is_of_node(other)]
-    schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
-    also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
-    rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
     restart = _restart_advice(recording, pod)
     if gone := _DEVICES_GONE.search(message):
         facts = (*_device_facts(recording, pod, gone[1], neighbours), *facts)
-        return PodFailure(pod.name, reason, facts, (_device_advice(pod, gone[1]), *restart))
+        check = f"Check, or restart, the device plugin of {gone[1]} on {pod.node_name}"
+        fewer = f"{check}: the kubelet knows fewer free devices than the scheduler."
+        return PodFailure(pod.name, reason, facts, (Advice.from_outside(fewer, AdviceHarm.CLUSTER), *restart))
+    # The pods of DaemonSets and static pods are on every node, whatever scheduler they name.
+    movable = [
+        one for one in neighbours if not {"DaemonSet", "Node"} & {o.get("kind") for o in owners_of(one.manifest)}
+    ]
+    foreign = [other for other in movable if other.scheduler_name not in own]
+    schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
+    also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
+    rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
     alone = "; let one scheduler alone use a node" if foreign else ""
-    advice = restart or (outside_advice(f"Its owner has to create it again{alone}."),)
+    advice = restart or (Advice.from_outside(f"Its owner has to create it again{alone}."),)
     return PodFailure(pod.name, reason, (*facts, rejection), advice)
-
-
-def _is_of_node(pod: Pod) -> bool:
-    return any(owner.get("kind") in ("DaemonSet", "Node") for owner in owners_of(pod.manifest))
 
 
 def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
@@ -331,9 +324,11 @@ def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
         return ()
     if any(event in ("PodFailed", "*") for event, _ in policies_of(job)):
         words = f"Job {name_of(job)} has a policy for PodFailed: find out why its controller has not restarted the pod."
-        return (outside_advice(words),)
+        return (Advice.from_outside(words),)
     restart = "add policies: event PodFailed, action RestartTask, and submit it again"
-    return (outside_advice(f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."),)
+    return (
+        Advice.from_outside(f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."),
+    )
 
 
 _ENDING_ACTIONS: Final = {"Terminated": "TerminateJob", "Aborted": "AbortJob", "Completed": "CompleteJob"}
@@ -358,7 +353,7 @@ def ending_policies(job: JsonObject, phase: str, *, retried: bool) -> tuple[Sequ
         advice = f"Use action RestartJob or RestartPod for PodEvicted, in place of {evicted}."
     else:
         return (named,), ()
-    return (named, fact), (owner_advice(advice),)
+    return (named, fact), (Advice.for_owner(advice),)
 
 
 def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Sequence[Pod]) -> Iterator[str]:
@@ -378,11 +373,6 @@ def _requested(pod: Pod, resource: str) -> str:
         for container in object_list(object_in(pod.manifest.get("spec")).get("containers"))
     )
     return " + ".join(str(amount) for amount in amounts if amount)
-
-
-def _device_advice(pod: Pod, resource: str) -> Advice:
-    check = f"Check, or restart, the device plugin of {resource} on {pod.node_name}"
-    return outside_advice(f"{check}: the kubelet knows fewer free devices than the scheduler.", AdviceHarm.CLUSTER)
 
 
 class WaitingContainer(NamedTuple):
@@ -421,22 +411,21 @@ def down_words(pod: Pod) -> str:
         return f"is {waiting.reason}{after}"
     if not pod.node_name:
         return "is Pending itself, without a node"
-    phase = status.get("phase")
     ready = next((one for one in object_list(status.get("conditions")) if one.get("type") == "Ready"), {})
-    if phase != "Running":
+    if (phase := status.get("phase")) != "Running":
         return f"is {phase}"
     return f"is not Ready ({ready.get('reason') or 'no reason given'})" if ready.get("status") == "False" else ""
 
 
 def controller_pods(recording: Recording, kind: str) -> list[Pod]:
     """The pods of the controller of a kind of workload, by image or name; empty if it is unknown."""
-    names, pods = OPERATORS.get(kind, Operator(())).names, map(Pod, recording.snapshot.objects_of("Pod"))
-    return [pod for pod in pods if any(name in text for name in names for text in (pod.name, *_images_of(pod)))]
-
-
-def _images_of(pod: Pod) -> list[str]:
-    containers = object_list(object_in(pod.manifest.get("spec")).get("containers"))
-    return [str(container.get("image") or "") for container in containers]
+    names, found = OPERATORS.get(kind, Operator(())).names, []
+    for pod in map(Pod, recording.snapshot.objects_of("Pod")) if names else ():
+        containers = object_list(object_in(pod.manifest.get("spec")).get("containers"))
+        texts = (pod.name, *(str(container.get("image") or "") for container in containers))
+        if any(name in text for name in names for text in texts):
+            found.append(pod)
+    return found
 
 
 def controller_fault(recording: Recording, kind: str) -> KnownCause | None:
@@ -452,7 +441,7 @@ def crash_advice(pod: Pod) -> Advice:
     """The command that shows why a pod of a component does not run."""
     crashed = (waiting := waiting_container(pod)) is not None and waiting.reason == "CrashLoopBackOff"
     verb = f"logs {pod.name} --previous" if crashed else f"describe pod {pod.name}"
-    return outside_advice(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER)._replace(repairs=True)
+    return Advice.from_outside(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER)._replace(repairs=True)
 
 
 def stalled_headline(
@@ -482,19 +471,17 @@ def _waiting_cause(
 ) -> tuple[str, Advice | None]:
     """(cause, advice) of a container that does not start; no advice for a pod that starts as usual."""
     namespace, name = waiting.pod.namespace, waiting.pod.name
+    reports, is_starting = reports_about(recording, subject), waiting.reason in STARTING
+    unbound = unbound_claims(recording.snapshot, waiting.pod) if reports and is_starting else iter(())
+    if (claim := next(unbound, None)) is not None:
+        return claim
     involved = {"kind": "Pod", "namespace": namespace, "name": name}
-    reports = reports_about(recording, subject)
-    unbound = (
-        next(unbound_claims(recording.snapshot, waiting.pod), None) if reports and waiting.reason in STARTING else None
-    )
-    if unbound is not None:
-        return unbound
-    reported = next((report.known for report in reports if report.known is not None), None)
+    reported = next((known for _, known in reports if known is not None), None)
     if known := reported or _known_cause(recording, waiting.message, involved):
         return known
-    if waiting.reason in STARTING and not reports:
+    if is_starting and not reports:
         return "", None
     if waiting.reason in ("CrashLoopBackOff", "RunContainerError"):
         command = f"kubectl -n {namespace} logs {name} -c {waiting.name} --previous"
-        return "", outside_advice(f"See why container {waiting.name} ends: {command}")
-    return "", outside_advice(f"See what its kubelet reports: {_describe_command(namespace, name)}")
+        return "", Advice.from_outside(f"See why container {waiting.name} ends: {command}")
+    return "", Advice.from_outside(f"See what its kubelet reports: {_describe_command(namespace, name)}")

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.amount_text import distinct_decimals, format_number
-from vcdebug.explain import answer as amounts
-from vcdebug.explain.answer import Number
+from vcdebug.explain.answer import Number, amount_number, amount_numbers
 from vcdebug.framework.hooks import PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
@@ -405,13 +404,13 @@ class QueueCheck(Struct, frozen=True, dict=True):
 
     def excess_numbers(self) -> dict[str, Number]:
         """The excess of each exceeded dimension, as JSON numbers."""
-        return {f"short.{name}": amounts.number(name, self.check.excess_of(name)) for name in self.exceeded_dimensions}
+        return {f"short.{name}": amount_number(name, self.check.excess_of(name)) for name in self.exceeded_dimensions}
 
     def limit_numbers(self) -> dict[str, Number]:
         """Usage, limit and excess of each exceeded dimension, as JSON numbers."""
         return {
-            **amounts.numbers("queue.taken", self.taken, self.exceeded_dimensions),
-            **amounts.numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
+            **amount_numbers("queue.taken", self.taken, self.exceeded_dimensions),
+            **amount_numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
             **self.excess_numbers(),
         }
 

@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partialmethod
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError, closest_names
+from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, Number
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
 from vcdebug.framework.registry import ActionFacts
@@ -160,6 +161,25 @@ class JobView:
     def _during(self, action: str, calls: Iterable[NumberedCall]) -> list[NumberedCall]:
         start, end = self.action_starts(action) or 0, self.action_ends(action)
         return [(seq, event) for seq, event in calls if seq > start and (end is None or seq < end)]
+
+    def pending(
+        self,
+        cause: str,
+        reason: str,
+        numbers: Mapping[str, Number] = {},
+        evidence: tuple[Evidence, ...] = (),
+        advice: tuple[Advice, ...] = (),
+        lines: tuple[str, ...] = (),
+        facts: tuple[str, ...] = (),
+        *,
+        state: str = "is Pending",
+    ) -> Finding:
+        """The finding that the job is Pending, or in the given state, for a reason."""
+        headline = CauseHeadline(self.job.uid, state, reason)
+        return Finding(cause, headline, numbers, evidence, advice, lines, facts)
+
+    rejected = partialmethod(pending, state="is not admitted")
+    """The finding that the job's PodGroup was not admitted, for a reason."""
 
     def plugin_message(self, seq: Seq) -> str:
         """The message that plugins wrote about the PodGroup up to an event; empty for none."""
@@ -441,18 +461,6 @@ def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
     return iter(sorted(missing, key=lambda missing_role: not missing_role.earlier_role))
 
 
-def condition_facts(view: JobView) -> tuple[str, ...]:
-    """A sentence about the pods for which a cluster autoscaler adds no node, if a gang fits in part; else empty."""
-    reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks]
-    placed = reasons.count("Schedulable")
-    if not 0 < placed < len(reasons):
-        return ()
-    unplaced_pods = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
-    return (
-        f'A cluster autoscaler adds nodes for {unplaced_pods}: the condition of the other {placed} says "Schedulable".',
-    )
-
-
 class Operator(Struct, frozen=True):
     """What the image or the name of a controller's pod contains, and the setting that hands its pods to Volcano."""
 
@@ -479,20 +487,3 @@ OPERATORS: Final = {
     "LeaderWorkerSet": Operator((), "gangSchedulingManagement.schedulerProvider: volcano"),
 }
 """Kind of workload → its operator; Job is Volcano's own."""
-
-
-KARPENTER_LABEL: Final = "karpenter.sh/nodepool"
-
-
-def karpenter_facts(view: JobView, *, in_vain: bool = False) -> tuple[str, ...]:
-    """A sentence about nodes that Karpenter adds for the Pending pods, perhaps in vain; empty without its nodes."""
-    reasons = {view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks}
-    if reasons != {"Unschedulable"} or not any(KARPENTER_LABEL in node.labels for node in view.session.nodes.values()):
-        return ()
-    said = f'the condition of {count_noun(len(view.unplaced_tasks), "Pending pod")} says "Unschedulable"'
-    if in_vain:
-        return (f"New nodes do not help. Karpenter adds and keeps some all the same: {said}, not which queue refuses.",)
-    selector = view.unplaced_tasks[0].pod.spec.get("nodeSelector") or {}
-    labels = join_names(f"{key}={value}" for key, value in selector.items())
-    offer = f" from a NodePool with {labels}, if there is one" if labels else ""
-    return (f"Karpenter can add nodes{offer}: {said}.",)

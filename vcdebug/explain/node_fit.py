@@ -79,11 +79,8 @@ class NodeFits:
             table = FitTable([node for node in table.nodes if node.name in self._within], table.request)
         if not objections:
             return table
-        get, verdicts = (
-            objections.get,
-            {refusal: objections_kind(refusal) for refusal in dict.fromkeys(objections.values())},
-        )
-        refusals = ((fit, get(fit.name)) for fit in table.nodes)
+        verdicts = {refusal: objections_kind(refusal) for refusal in dict.fromkeys(objections.values())}
+        refusals = ((fit, objections.get(fit.name)) for fit in table.nodes)
         nodes = [self._with_refusal(fit, refusal, verdicts[refusal]) if refusal else fit for fit, refusal in refusals]
         return FitTable(nodes, table.request)
 
@@ -97,11 +94,12 @@ class NodeFits:
                 yield name, statuses
 
     def _with_refusal(self, node: NodeFit, statuses: tuple[FitStatus, ...], kind: FitKind) -> NodeFit:
-        fit = node.with_objections(statuses, kind)
-        node_info = self.view.session.nodes[fit.name]
-        if fit.kind == "refused" and (card_shortage(node_info, self.task) or npu_parts_request(node_info, self.task)):
-            return fit._replace(kind="unresolvable")
-        return fit
+        """The fit with the predicates' reasons and the kind of misfit that follows from them."""
+        kind = kind if kind == "unresolvable" or node.kind == "free" else node.kind
+        node_info = self.view.session.nodes[node.name]
+        if kind == "refused" and (card_shortage(node_info, self.task) or npu_parts_request(node_info, self.task)):
+            kind = "unresolvable"
+        return NodeFit(node.name, kind, statuses, node.future_idle, node.allocatable, node.short)
 
     def of_kind(self, *kinds: FitKind) -> Sequence[NodeFit]:
         """Nodes that fail in one of these ways."""
@@ -115,9 +113,8 @@ class NodeFits:
 
     def refused_for(self, reason: str) -> list[NodeFit]:
         """Nodes that predicates refuse with a reason that contains this text."""
-        matching = {
-            refusal for refusal in self._distinct_objections if any(reason in status.reason for status in refusal)
-        }
+        distinct = self._distinct_objections
+        matching = {refusal for refusal in distinct if any(reason in status.reason for status in refusal)}
         return [node for node in self.node_fits if node.statuses in matching] if matching else []
 
     @property
@@ -152,14 +149,13 @@ class NodeFits:
         """The verdict of the action's own filter on every pod of the node."""
         recording = self.view.recording
         key, cache = (action, self._asker_kind, node), _judged_nodes(recording, self.earliest_seq)
-        judged = cache.get(key)
         # Cached, since each of a thousand similar Pending jobs would check every pod of the cluster.
-        if judged is None:
+        if key not in cache:
             if len(cache) >= MAX_KNOWN_NODES:
                 cache.clear()
             victim_filter, amounts = self._victim_filter(action), self.state.nodes[node]
-            judged = cache[key] = judge_node(recording, victim_filter, self.tasks_on(node), amounts)
-        return judged
+            cache[key] = judge_node(recording, victim_filter, self.tasks_on(node), amounts)
+        return cache[key]
 
     @cached_property
     def _asker_kind(self) -> tuple[str, bool, str]:
@@ -242,35 +238,23 @@ def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     """The shortage of a node that has fewer cards than the task requests, even if all were free; else None."""
     if not node.devices:
         return None
-    shortage = _npu_shortage(node, task) or _virtual_gpu_shortage(node, task)
-    return shortage if shortage is not None and shortage.requested > shortage.available else None
-
-
-def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     # Imported here, so that clusters without devices do not load the device ledgers.
+    from vcdebug.model.devices.hami_ascend import HamiAscendLedger
     from vcdebug.model.devices.vgpu import VgpuLedger
     from vcdebug.model.devices.vgpu_annotations import requests_of
 
-    ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
-    if not ledgers:
-        return None
-    requested = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
-    return CardShortage(
-        max(len(ledger.cards) for ledger in ledgers), requested, "A container takes each of its virtual GPUs"
-    )
-
-
-def _npu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
-    """The shortage of the NPU kind that lacks most cards; None without NPUs."""
-    from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-
-    ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
-    shortages = []
-    for ledger in ledgers:
-        requests = ledger.resource_reqs(task.pod, next(iter(ledger.cards.values())))
+    ledgers, shortages = node.devices.values(), list[CardShortage]()
+    for npus in (ledger for ledger in ledgers if isinstance(ledger, HamiAscendLedger)):
+        requests = npus.resource_reqs(task.pod, next(iter(npus.cards.values())))
         requested = sum(max(request.number, 1) for request in requests)
-        shortages.append(CardShortage(len(ledger.cards), requested, "A pod takes each of its NPUs"))
-    return max(shortages, key=lambda shortage: shortage.requested - shortage.available, default=None)
+        shortages.append(CardShortage(len(npus.cards), requested, "A pod takes each of its NPUs"))
+    gpus = [ledger for ledger in ledgers if isinstance(ledger, VgpuLedger)]
+    if gpus and not shortages:
+        requested = max((request.number for request in requests_of(task.pod, gpus[0].rules.names)), default=0)
+        cards = max(len(ledger.cards) for ledger in gpus)
+        shortages.append(CardShortage(cards, requested, "A container takes each of its virtual GPUs"))
+    largest = max(shortages, key=lambda shortage: shortage.requested - shortage.available, default=None)
+    return largest if largest is not None and largest.requested > largest.available else None
 
 
 def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
@@ -279,11 +263,11 @@ def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
         return None
     from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 
-    for ledger in node.devices.values():
-        if isinstance(ledger, HamiAscendLedger) and ledger.has_device_request(task.pod):
-            for request in ledger.resource_reqs(task.pod, next(iter(ledger.cards.values()))):
-                if ledger.asks_for_parts(task.pod, request):
-                    return request.number, request.memory
+    npus = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
+    for ledger in (one for one in npus if one.has_device_request(task.pod)):
+        for request in ledger.resource_reqs(task.pod, next(iter(ledger.cards.values()))):
+            if ledger.asks_for_parts(task.pod, request):
+                return request.number, request.memory
     return None
 
 
@@ -323,11 +307,6 @@ class NodeFit(NamedTuple):
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
 
-    def with_objections(self, statuses: tuple[FitStatus, ...], objection_kind: FitKind) -> NodeFit:
-        """A copy with the predicates' reasons and the kind of misfit that follows from them."""
-        kind = objection_kind if objection_kind == "unresolvable" or self.kind == "free" else self.kind
-        return NodeFit(self.name, kind, statuses, self.future_idle, self.allocatable, self.short)
-
 
 class FitTable:
     """The fit of one request on every node; shared by tasks that no predicate refuses."""
@@ -339,22 +318,21 @@ class FitTable:
 
     def of_kind(self, kinds: tuple[FitKind, ...]) -> Sequence[NodeFit]:
         """Nodes that fail in one of these ways."""
-        nodes = self._by_kinds.get(kinds)
-        if nodes is None:
-            nodes = self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
-        return nodes
+        if kinds not in self._by_kinds:
+            self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
+        return self._by_kinds[kinds]
 
     @cached_property
     def nearest_node(self) -> NodeFit | None:
-        """The suitable node that lacks least."""
-        suitable = self.of_kind(("short", "pods")) or self.of_kind(("too small",))
-        short_nodes = [node for node in suitable if node.short]
-        return min(short_nodes, key=lambda node: (len(node.short), self._relative_lack(node), node.name), default=None)
-
-    def _relative_lack(self, node: NodeFit) -> float:
-        request = dict(self.request)
-        # Relative to the request, since cores and bytes have no common unit; 1.0 only keeps the division defined.
-        return max(missing / max(request.get(name, 0.0), 1.0) for name, missing in node.short)
+        """The suitable node that lacks least, relative to the request, since cores and bytes have no common unit."""
+        suitable, request = self.of_kind(("short", "pods")) or self.of_kind(("too small",)), dict(self.request)
+        lacks = [
+            # 1.0 only keeps the division defined.
+            (len(node.short), max(missing / max(request.get(name, 0.0), 1.0) for name, missing in node.short), node)
+            for node in suitable
+            if node.short
+        ]
+        return min(lacks, key=lambda lack: (*lack[:2], lack[2].name), default=(0, 0.0, None))[2]
 
     @cached_property
     def reason_histogram(self) -> Histogram[NodeName]:
@@ -440,16 +418,12 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
         state = opening[key] if position is None else TaskState(*timeline.value_written_at(position, TASK, key))
         if state.node and state.status not in ENDED_STATUSES:
             is_current = state == (task.status, task.node_name)
-            # The session's tasks have their final status, so an earlier status needs a copy.
-            by_node.setdefault(state.node, []).append(task if is_current else _task_in_state(task, state))
+            if not is_current:
+                # A copy: the session's tasks have their final status, and all other findings share them.
+                task = task.clone()
+                task.status, task.node_name = state
+            by_node.setdefault(state.node, []).append(task)
     return by_node
-
-
-def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
-    # A copy: the session and all other findings share the task itself.
-    clone = task.clone()
-    clone.status, clone.node_name = state
-    return clone
 
 
 def _fit_kind(small: MissingItems, short: MissingItems) -> FitKind:

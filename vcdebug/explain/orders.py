@@ -104,19 +104,15 @@ class OrderComparison(Struct, frozen=True):
 
 def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
     """The kind of element that an event popped; tasks popped inside a node's turn are victims. None for no pop."""
-    event = recording.event_at(seq)
+    event, tree = recording.event_at(seq), recording.span_tree
     if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
+    span, action = tree.innermost_span(seq), tree.span_around(seq, Level.ACTION)
+    on_node = span is not None and span.level is Level.NODE and action is not None
     # Victims are popped from a queue of tasks as well; only the enclosing node span tells the two apart.
-    if event.kind == "task" and _is_victim_pop(recording, seq):
+    if event.kind == "task" and on_node and action and recording.conf.facts_of(action.name).evicts_by_pod:
         return "victim"
     return event.kind  # type: ignore[return-value]
-
-
-def _is_victim_pop(recording: Recording, seq: Seq) -> bool:
-    span, action = recording.span_tree.innermost_span(seq), recording.span_tree.span_around(seq, Level.ACTION)
-    on_node = span is not None and span.level is Level.NODE
-    return on_node and action is not None and recording.conf.facts_of(action.name).evicts_by_pod
 
 
 HeapKey = tuple[int, str, str]
@@ -334,7 +330,8 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     Empty unless all are in one queue and each comes both before and after the first, directly or over other tasks.
     """
     members = list(dict.fromkeys(tasks))
-    seq = _first_pop_of(recording, members)
+    pops = recording.events_of_type(PopEvent)
+    seq = next((at_seq for at_seq, event in pops if event.kind == "task" and event.name in members), None)
     if seq is None or len(members) < 2 or len({_queue_key(recording, task) for task in members}) > 1:
         return ()
     sibling_tasks = [event.name for _, event in recording.filter_events(PopEvent, sibling_pops(recording, seq))]
@@ -347,12 +344,6 @@ def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[T
     if any(task not in later or task not in earlier for task in members):
         return ()
     return min(((*later[task], *earlier[task][-2::-1]) for task in members[1:]), key=len)
-
-
-def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
-    """The first event that popped one of these tasks; None if none did."""
-    pops = recording.events_of_type(PopEvent)
-    return next((seq for seq, event in pops if event.kind == "task" and event.name in tasks), None)
 
 
 def _queue_key(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
@@ -373,13 +364,9 @@ def _shortest_paths(
     # The list grows while it is iterated: it is the queue of a breadth-first search.
     for task in reached:
         for other in list(unreached):
-            if _comes_before(recording, seq, *((task, other) if later else (other, task))):
+            order = order_of(recording, seq, "task", *((task, other) if later else (other, task)))
+            if order.order_sign < 0 and order.is_certain:
                 paths[other] = (*paths[task], other)
                 reached.append(other)
                 del unreached[other]
     return paths
-
-
-def _comes_before(recording: Recording, seq: Seq, left: TaskKey, right: TaskKey) -> bool:
-    order = order_of(recording, seq, "task", left, right)
-    return order.order_sign < 0 and order.is_certain

@@ -1,7 +1,7 @@
 """One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -51,9 +51,13 @@ def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node:
     reasons: list[str] = []
     for status in statuses:
         if status.reason.startswith(CORDONED):
-            reasons += _cordon_reasons(constraints, info)
+            if info.is_unschedulable and not tolerates_cordon(constraints.tolerations):
+                reasons.append("the node is cordoned, and no toleration accepts node.kubernetes.io/unschedulable")
         elif status.reason.startswith(TAINTED):
-            reasons += _taint_reasons(constraints, info)
+            taint = first_untolerated(parse_taints(info.taints), constraints.tolerations)
+            if taint is not None:
+                accepted = _tolerations_words(constraints)
+                reasons.append(f"taint {taint.key}={taint.value}:{taint.effect}; {accepted}")
         elif status.reason.startswith(NOT_MATCHING):
             reasons += _affinity_reasons(constraints, info)
         elif status.reason == NO_FREE_PORTS:
@@ -61,18 +65,9 @@ def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node:
     return tuple(reasons)
 
 
-def _cordon_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
-    if node.is_unschedulable and not tolerates_cordon(constraints.tolerations):
-        yield "the node is cordoned, and no toleration accepts node.kubernetes.io/unschedulable"
-
-
-def _taint_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
-    taint = first_untolerated(parse_taints(node.taints), constraints.tolerations)
-    if taint is None:
-        return
+def _tolerations_words(constraints: NodeConstraints) -> str:
     tolerations = [f"{t.key or 'any key'} {t.operator or 'Equal'} {t.value}".rstrip() for t in constraints.tolerations]
-    toleration_words = f"tolerations: {', '.join(tolerations)}" if tolerations else "the pod has no toleration"
-    yield f"taint {taint.key}={taint.value}:{taint.effect}; {toleration_words}"
+    return f"tolerations: {', '.join(tolerations)}" if tolerations else "the pod has no toleration"
 
 
 def _affinity_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[str]:
@@ -83,12 +78,11 @@ def _affinity_reasons(constraints: NodeConstraints, node: NodeInfo) -> Iterator[
     if terms is None or any(term.matches_node(node.labels, node.name) for term in terms):
         return
     for number, term in enumerate(terms, start=1):
-        failing = [required for required in term.labels.requirements if not required.matches_labels(node.labels)]
-        failures = [_requirement_against(required, node) for required in failing]
-        failures += [
-            f"{required.field} is not {required.value}"
-            for required in term.fields
-            if not required.matches_name(node.name)
+        labels = [one for one in term.labels.requirements if not one.matches_labels(node.labels)]
+        fields = [one for one in term.fields if not one.matches_name(node.name)]
+        failures = [
+            *(_requirement_against(one, node) for one in labels),
+            *(f"{f.field} is not {f.value}" for f in fields),
         ]
         yield f"affinity term {number}: {'; '.join(failures) or 'it never matches'}"
 
@@ -109,7 +103,7 @@ def _port_reasons(recording: Recording, seq: Seq, task: TaskInfo, node: NodeName
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
-class NodeShortage(Struct, frozen=True):
+class NodeShortage(NamedTuple):
     """One node without enough of one dimension."""
 
     node: NodeName

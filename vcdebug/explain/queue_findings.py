@@ -1,6 +1,6 @@
 """Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import (
@@ -12,7 +12,18 @@ from vcdebug.amount_text import (
     join_ranked_amounts,
     verb_for,
 )
-from vcdebug.explain import answer, queue_index
+from vcdebug.explain import queue_index
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    AdviceHarm,
+    CauseHeadline,
+    Evidence,
+    Finding,
+    Number,
+    amount_numbers,
+    counts,
+)
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
@@ -59,19 +70,16 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
 
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
     """Other queue → (guaranteed, allocated) in the exceeded dimension, for queues below their guarantee."""
-    unmet: dict[QueueName, tuple[float, float]] = {}
     if limit.is_capability or not limit.exceeded_dimensions:
-        return unmet
+        return {}
     state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
+    unmet: dict[QueueName, tuple[float, float]] = {}
     for queue, guaranteed in queue_index.guaranteed_amounts(view.recording):
-        guarantee = guaranteed.get(name)
-        # The queue's own guarantee is available to the queue.
-        if queue == limit.queue or guarantee <= 0:
-            continue
         has_figures = queue in state.books.get(plugin, {})
         allocated = state.plugin_amount(plugin, queue, "allocated").get(name) if has_figures else 0.0
-        if allocated < guarantee:
-            unmet[queue] = (guarantee, allocated)
+        # The queue's own guarantee is available to the queue.
+        if queue != limit.queue and guaranteed.get(name) > max(allocated, 0.0):
+            unmet[queue] = (guaranteed.get(name), allocated)
     return unmet
 
 
@@ -88,11 +96,11 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     return (f"The {missing} pods still missing from the gang ask {format_named_amount(name, request)} in total{hard}.",)
 
 
-def excess_headline(headline: answer.CauseHeadline, limit: QueueCheck) -> tuple[answer.CauseHeadline, tuple[str, ...]]:
+def excess_headline(headline: CauseHeadline, limit: QueueCheck) -> tuple[CauseHeadline, tuple[str, ...]]:
     """The first line with the excess, `(4 too much; also: memory)`; if it is too long, the other names as a fact."""
     excess, others = f"{limit.format_excess(limit.first_dimension)} too much", limit.further_dimensions
     whole = headline._replace(reason=f"{headline.reason} ({excess}{f'; also: {others}' if others else ''})")
-    if not others or len(str(whole)) <= answer.MAX_LINE_LENGTH:
+    if not others or len(str(whole)) <= MAX_LINE_LENGTH:
         return whole, ()
     return headline._replace(reason=f"{headline.reason} ({excess})"), (f"Also too much: {others}.",)
 
@@ -103,11 +111,11 @@ def unbound_tasks(view: JobView) -> list[TaskInfo]:
 
 
 CAPACITY_PLUGIN = CAPACITY
-BROKEN_TREE_ADVICE = (
-    answer.queue_admin_advice(
+BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
+    Advice.queue_admin(
         "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
     ),
-    answer.owner_advice("List what is missing: vcdebug inspect."),
+    Advice.for_owner("List what is missing: vcdebug inspect."),
 )
 
 
@@ -124,43 +132,36 @@ def tree_fault(recording: Recording) -> str:
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
-def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding | None:
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     """The finding about an invalid queue tree, with which capacity rejects everything; None for a valid one."""
     fault = tree_fault(view.recording)
     if not fault:
         return None
-    circle = circle_of_queues(view.recording)
+    circle, advice = circle_of_queues(view.recording), BROKEN_TREE_ADVICE
     facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
     if over := next(queue_index.oversized_capabilities(view.recording), None):
-        capability, maximum = format_amounts_apart(over.resource, over.stated_amount, over.ancestor_limit)
-        bound = f"its parent {over.ancestor} has {maximum}" if over.ancestor else f"the cluster has {maximum}"
-        facts = [f"Queue {over.queue} states capability {capability} {over.resource}, and {bound}.", *facts]
-    headline = answer.pending_headline(
-        view.job.uid, f"{plugin} rejects every job because of an error in the queue tree"
-    )
-    evidence = (answer.Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
-    advice: tuple[answer.Advice, ...] = BROKEN_TREE_ADVICE
-    if over:
-        edit = f"Queue/{over.queue}:spec.capability[{over.resource}]={maximum}"
-        change = f"Queue {over.queue}: capability.{over.resource} {capability} -> {maximum}."
-        advice = (answer.queue_admin_advice(change, edit), advice[0])
+        name, queue = over.resource, over.queue
+        capability, maximum = format_amounts_apart(name, over.stated_amount, over.ancestor_limit)
+        bound = f"its parent {over.ancestor}" if over.ancestor else "the cluster"
+        facts = [f"Queue {queue} states capability {capability} {name}, and {bound} has {maximum}.", *facts]
+        change = f"Queue {queue}: capability.{name} {capability} -> {maximum}."
+        advice = (Advice.queue_admin(change, f"Queue/{queue}:spec.capability[{name}]={maximum}"), advice[0])
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (answer.queue_admin_advice(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
-    return answer.Finding(QUEUE_TREE_BROKEN, headline, {}, evidence, advice, facts=tuple(facts))
+        advice = (Advice.queue_admin(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
+    reason = f"{plugin} rejects every job because of an error in the queue tree"
+    evidence = (Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
+    return view.pending(QUEUE_TREE_BROKEN, reason, {}, evidence, advice, facts=tuple(facts))
 
 
-def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
+def open_queue_advice(view: JobView) -> tuple[Advice, ...]:
     """Advice for a job whose queue is not Open."""
-    name = view.queue.name
-    controller = "Check volcano-controllers, which sets status.state of each queue: its pods and their log."
-    return (
-        *(() if view.queue.state else (answer.outside_advice(controller, answer.AdviceHarm.CLUSTER),)),
-        answer.queue_admin_advice(
-            f"Open queue {name}: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"
-        ),
-        answer.owner_advice("Move the job to an open queue."),
-    )
+    name, controllers = view.queue.name, "volcano-controllers, which sets status.state of each queue"
+    check = Advice.from_outside(f"Check {controllers}: its pods and their log.", AdviceHarm.CLUSTER)
+    open_queue = f"Open queue {name}: vcctl queue operate -a open -n {name}"
+    move = Advice.for_owner("Move the job to an open queue.")
+    opened = (Advice.queue_admin(open_queue, f"Queue/{name}:status.state=Open"), move)
+    return opened if view.queue.state else (check, *opened)
 
 
 def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
@@ -168,15 +169,11 @@ def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[answer.Advice, ...]:
+def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
     """Advice for a queue that may already use the whole cluster."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
-    return (
-        answer.owner_advice(
-            f"Wait until jobs in queue {queue} finish; it may already use the whole cluster ({total})."
-        ),
-        answer.add_nodes_advice(),
-    )
+    wait = f"Wait until jobs in queue {queue} finish; it may already use the whole cluster ({total})."
+    return Advice.for_owner(wait), Advice.add_nodes()
 
 
 def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
@@ -184,26 +181,16 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
     queues, name = view.session.queues, limit.first_dimension
     if limit.queue == view.queue.name or plugin != CAPACITY_PLUGIN:
         return ()
-    state = view.recording.timeline.state_at(seq - 1)
-    used = {
-        queue: state.plugin_amount(plugin, queue, "allocated").get(name)
-        for queue in queue_index.children_of(view.recording).get(limit.queue, ())
-        if queue != view.queue.name
-    }
-    holders = [queue for queue, value in used.items() if value > 0]
-    if not holders:
-        return ()
-    parts = [
-        f"queue {queue} uses {usage} {name} and deserves {share}"
-        for queue in holders
-        for usage, share in [
-            format_amounts_apart(name, used[queue], state.plugin_amount(plugin, queue, "deserved").get(name))
-        ]
-    ]
-    locked = [queue for queue in holders if not queues[queue].reclaimable]
+    state, parts, locked = view.recording.timeline.state_at(seq - 1), list[str](), list[QueueName]()
+    for queue in queue_index.children_of(view.recording).get(limit.queue, ()):
+        used, due = (state.plugin_amount(plugin, queue, figure).get(name) for figure in ("allocated", "deserved"))
+        if queue != view.queue.name and used > 0:
+            usage, share = format_amounts_apart(name, used, due)
+            parts.append(f"queue {queue} uses {usage} {name} and deserves {share}")
+            locked += [] if queues[queue].reclaimable else [queue]
     locked_queues = f"{join_names(locked)} {verb_for(len(locked), 'has')} spec.reclaimable: false"
     note = f"; {locked_queues}, so reclaim cannot evict pods there" if locked else ""
-    return (f"{capitalize_first(join_names(parts))}{note}.",)
+    return (f"{capitalize_first(join_names(parts))}{note}.",) if parts else ()
 
 
 def victim_queues(view: JobView, candidates: Sequence[TaskKey]) -> list[QueueName]:
@@ -217,32 +204,25 @@ def not_above_share(
     plugin: str,
     protected: Sequence[TaskKey],
     seq: Seq,
-    smaller: Callable[[JobView, Sequence[QueueName]], answer.Advice],
+    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
 ) -> VetoReason:
     """The reason that the candidates' queues hold no more than they deserve, with figures and advice."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, protected)
-    lines, parts, numbers = [], [], {}
+    lines, parts, numbers, satisfied = list[str](), list[str](), dict[str, Number](), True
     for queue in queues:
-        allocated, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
-        lines += [
-            f"queue {queue}, {n}: allocated {used} <= deserved {due}"
-            for n in deserved.resource_names()
-            for used, due in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
-        ]
+        figures = ("allocated", "deserved", "request")
+        allocated, deserved, request = (state.plugin_amount(plugin, queue, figure) for figure in figures)
+        for n in deserved.resource_names():
+            used, due = format_amounts_apart(n, allocated.get(n), deserved.get(n))
+            lines.append(f"queue {queue}, {n}: allocated {used} <= deserved {due}")
         use, share = (amount_text.format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
         parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
-        numbers.update(answer.numbers(f"queue.{queue}.allocated", allocated))
-        numbers.update(answer.numbers(f"queue.{queue}.deserved", deserved))
-    satisfied = [
-        q
-        for q in queues
-        if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
-    ]
+        numbers |= amount_numbers(f"queue.{queue}.allocated", allocated)
+        numbers |= amount_numbers(f"queue.{queue}.deserved", deserved)
+        satisfied = satisfied and request.less_equal(deserved)
     verb = "deserves all it requests" if len(queues) == 1 else "deserve all they request"
-    room_advice = answer.queue_admin_advice(
-        f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
-    )
-    advice = room_advice if len(satisfied) == len(queues) else smaller(view, queues)
+    free = f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
+    advice = Advice.queue_admin(free) if satisfied else smaller(view, queues)
     return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
 
 
@@ -252,11 +232,12 @@ CLOSED_CAUSE = "queue-closed"
 HELD_CAUSE = "enqueue-held-by-inqueue"
 
 
-def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
+def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
-    plugin, children = event.plugin, _child_queues(view)
+    plugin, children, evidence = event.plugin, _child_queues(view), rejection_evidence(seq, event.plugin)
     if view.queue.state != OPEN:
-        return _closed_finding(view, seq, plugin)
+        reason = f"{queue_state_words(view)}; {plugin} admits only to Open queues"
+        return view.rejected(CLOSED_CAUSE, reason, {}, evidence, open_queue_advice(view))
     # A queue with children is refused for that reason, even in a broken tree.
     tree_finding = broken_tree_finding(view, seq, plugin) if not children else None
     if tree_finding is not None:
@@ -267,36 +248,42 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer
     limit = first_exceeded(quota_explainer(plugin).admission(view.recording, seq, view.job))
     if not limit.exceeded_dimensions:
         return _unspecified_finding(view, seq, plugin)
-    stuck = stuck_jobs(view, seq, same_queue=True)
+    stuck, lines = stuck_jobs(view, seq, same_queue=True), limit.arithmetic_lines()
     # Only if these jobs alone exceed the limit; otherwise their end would not admit the job.
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
-        return stuck_jobs_finding(view, seq, plugin, stuck, limit.arithmetic_lines(), limit.check.limit)
-    name, minimum = limit.first_dimension, limit.check.request
-    figure, *source = _limit_source(view, plugin, limit)
+        return stuck_jobs_finding(view, seq, plugin, stuck, lines, limit.check.limit)
+    name, (figure, *source) = limit.first_dimension, _limit_source(view, plugin, limit)
     reason = (
         f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_usage(name)} of its "
         f"{figure} {limit.format_limit(name)} allocated or reserved"
     )
-    siblings, holders = sibling_facts(view, seq, plugin, limit), holder_facts(view, seq, limit)
-    alone = ("minResources alone exceeds that, so waiting cannot help.",) if limit.dimensions_alone_exceeded else ()
-    facts = (*source, *alone, *siblings, *_elastic_facts(limit), *(_add_not_admitted_fact(view, holders)))
-    facts = (*facts, *earlier_admission_facts(view, seq, name, same_queue=True))
-    numbers = {**answer.numbers("minResources", minimum, limit.exceeded_dimensions), **limit.limit_numbers()}
+    facts = [*source, *_rejection_facts(view, seq, plugin, limit)]
+    facts += earlier_admission_facts(view, seq, name, same_queue=True)
+    minimum = amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
-    headline, also = excess_headline(answer.rejected_headline(view.job.uid, reason), limit)
-    evidence, lines = rejection_evidence(seq, plugin), limit.arithmetic_lines()
-    return answer.Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
+    headline, also = excess_headline(CauseHeadline(view.job.uid, "is not admitted", reason), limit)
+    numbers = {**minimum, **limit.limit_numbers()}
+    return Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
 
 
-def _elastic_facts(limit: QueueCheck) -> tuple[str, ...]:
-    """A sentence if the queue does not count pods above minMember; else empty."""
+def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> Iterator[str]:
+    """Yields sentences about a limit that rejects a PodGroup: other queues, what is in use, what is not counted."""
     name = limit.first_dimension
+    if limit.dimensions_alone_exceeded:
+        yield "minResources alone exceeds that, so waiting cannot help."
+    yield from sibling_facts(view, seq, plugin, limit)
     uncounted = next((amount.get(name) for part, amount in limit.check.summands if part == ELASTIC), 0.0)
-    return (f"{format_named_amount(name, uncounted)} of pods above minMember is not counted.",) if uncounted > 0 else ()
+    if uncounted > 0:
+        yield f"{format_named_amount(name, uncounted)} of pods above minMember is not counted."
+    holders, too_early = holder_facts(view, seq, limit), too_early_words(view)
+    if holders:
+        yield f"{holders[0].removesuffix('.')}; {too_early}" if too_early else holders[0]
+    elif too_early:
+        yield capitalize_first(too_early)
 
 
-LESS_MINIMUM_ADVICE = answer.owner_advice("Request less in spec.minResources.")
+LESS_MINIMUM_ADVICE = Advice.for_owner("Request less in spec.minResources.")
 
 
 def too_early_words(view: JobView) -> str:
@@ -307,19 +294,6 @@ def too_early_words(view: JobView) -> str:
     return f"{evicting[0]} considers only admitted jobs." if evicting else ""
 
 
-def _add_not_admitted_fact(view: JobView, facts: tuple[str, ...]) -> tuple[str, ...]:
-    """The facts, with the clause that evictions cannot help yet if an evicting action is configured."""
-    too_early = too_early_words(view)
-    if not too_early:
-        return facts
-    return (f"{facts[0].removesuffix('.')}; {too_early}",) if facts else (capitalize_first(too_early),)
-
-
-def _closed_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
-    headline = answer.rejected_headline(view.job.uid, f"{queue_state_words(view)}; {plugin} admits only to Open queues")
-    return answer.Finding(CLOSED_CAUSE, headline, {}, rejection_evidence(seq, plugin), open_queue_advice(view))
-
-
 def queue_state_words(view: JobView) -> str:
     """`queue a is Closed`, `queue a has no status.state`."""
     return f"queue {view.queue.name} {f'is {view.queue.state}' if view.queue.state else 'has no status.state'}"
@@ -327,22 +301,22 @@ def queue_state_words(view: JobView) -> str:
 
 def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
     """(kind of limit, sentence about its source); a stated capability has no sentence."""
+    name, total = limit.first_dimension, view.session.total_resource
     if limit.is_capability:
         return ("capability",)
-    if view.session.total_resource.get(limit.first_dimension) <= 0:
-        return "limit", f"No node provides {limit.first_dimension}."
+    if total.get(name) <= 0:
+        return "limit", f"No node provides {name}."
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
-    name = limit.first_dimension
     guarantees = [(queue, amount.get(name)) for queue, amount in queue_index.guaranteed_amounts(view.recording)]
     listed = join_names(f"queue {q} {format_amount(name, v)}" for q, v in guarantees if v > 0 and q != limit.queue)
-    total = format_named_amount(name, view.session.total_resource.get(name))
-    return "limit", f"The limit is the cluster's {total} minus the guarantees of other queues ({listed or 'none'})."
+    whole = f"the cluster's {format_named_amount(name, total.get(name))}"
+    return "limit", f"The limit is {whole} minus the guarantees of other queues ({listed or 'none'})."
 
 
-def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
-    wait = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
+    wait = Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
     wait_advice = () if limit.dimensions_alone_exceeded else (wait,)
     if limit.is_capability:
         return *wait_advice, raise_capability_advice(limit)
@@ -350,28 +324,25 @@ def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, 
         whole = whole_cluster_advice(view, limit.queue, limit.first_dimension)
         # Where the minimum alone exceeds the cluster, no end of other jobs makes room.
         return whole if wait_advice else whole[1:]
-    return *wait_advice, answer.queue_admin_advice("Lower spec.guarantee of other queues.")
+    return *wait_advice, Advice.queue_admin("Lower spec.guarantee of other queues.")
 
 
-def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
+def raise_capability_advice(limit: QueueCheck) -> Advice:
     """Raise the queue's capability by what is missing, in every exceeded dimension."""
     words = f"Queue {limit.queue}: raise spec.capability by {limit.missing_amounts()}."
-    return answer.queue_admin_advice(words, *limit.raised_limit_edits("capability"))
+    return Advice.queue_admin(words, *limit.raised_limit_edits("capability"))
 
 
-def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
+def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
-    children, message = _child_queues(view), view.plugin_message(seq)
+    children, message = join_names(_child_queues(view)), view.plugin_message(seq)
     reason = f"{plugin} rejects it in queue {view.queue.name}, although no limit is exceeded"
-    advice = answer.cluster_admin_advice(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
+    advice = Advice.cluster_admin(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
     if children:
-        reason = (
-            f"queue {view.queue.name} has child queues ({join_names(children)}); {plugin} admits only to leaf queues"
-        )
-        advice = answer.owner_advice(f"Set the job's queue to a leaf queue: {join_names(children)}.")
+        reason = f"queue {view.queue.name} has child queues ({children}); {plugin} admits only to leaf queues"
+        advice = Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
     facts = (f'Scheduler message: "{message}".',) if message else ()
-    headline, evidence = answer.rejected_headline(view.job.uid, reason), rejection_evidence(seq, plugin)
-    return answer.Finding(QUOTA_CAUSE, headline, {}, evidence, (advice,), facts=facts)
+    return view.rejected(QUOTA_CAUSE, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
@@ -381,9 +352,9 @@ def _child_queues(view: JobView) -> list[QueueName]:
 # Reservations of Inqueue jobs that are not placed
 
 
-def rejection_evidence(seq: Seq, plugin: str) -> tuple[answer.Evidence, ...]:
+def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
     """The proof of a rejection."""
-    return (answer.Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
+    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
 
 
 def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
@@ -431,18 +402,18 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
-def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> answer.Advice:
+def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> Advice:
     leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     leftovers |= queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
+    first = stuck[0]
     if leftovers:
-        return answer.queue_admin_advice(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
+        return Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
     if empty:
         owners = f"the controllers of {join_names(empty)}"
-        return answer.outside_advice(f"Find out why {owners} created no pods yet (quota, webhook, controller log).")
-    first = stuck[0].uid
-    if stuck[0].count_tasks(*ENDED_STATUSES) == len(stuck[0].tasks):
-        return answer.queue_admin_advice(f"Delete PodGroup {first} or its owner, which has ended.")
-    return answer.outside_advice(f"Find out why {first} is not placed: vcdebug explain SNAPSHOT {first}.")
+        return Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log).")
+    if first.count_tasks(*ENDED_STATUSES) == len(first.tasks):
+        return Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended.")
+    return Advice.from_outside(f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}.")
 
 
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
@@ -458,43 +429,35 @@ def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ..
 
 def stuck_jobs_finding(
     view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
-) -> answer.Finding:
+) -> Finding:
     """The finding that Inqueue jobs without placed pods reserve the room that the job needs."""
-    minimum = view.job.get_min_resources()
-    reserved = sum_resources(_reserved_by(view, job) for job in stuck)
+    minimum, by_job = view.job.get_min_resources(), {job.uid: _reserved_by(view, job) for job in stuck}
+    reserved = sum_resources(by_job.values())
     # Without the dimension pods, which nearly every minimum counts and which no amount depends on.
     names = [name for name, value in minimum.items() if value > 0 and reserved.get(name) > 0 and name != PODS]
+    amounts = {uid: amount_text.format_resource(amount, names) for uid, amount in by_job.items()}
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
-    empty = [job for job in stuck if not job.tasks]
-    ended = [job for job in stuck if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
-    state = "Inqueue but not placed" if len(empty) < len(stuck) else "Inqueue without pods"
-    state = "Inqueue, but all pods have ended" if len(ended) == len(stuck) else state
+    state = "Inqueue but not placed" if any(job.tasks for job in stuck) else "Inqueue without pods"
+    if all(job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks) for job in stuck):
+        state = "Inqueue, but all pods have ended"
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
-    listed = (amount_text.join_names((job.uid for job in stuck), shown) for shown in (3, 2, 1))
-    headlines = [answer.rejected_headline(view.job.uid, f"{job_names} {held_words}") for job_names in listed]
-    headline = next((one for one in headlines if len(str(one)) <= answer.MAX_LINE_LENGTH), headlines[-1])
+    listed = (join_names(by_job, shown) for shown in (3, 2, 1))
+    headlines = [CauseHeadline(view.job.uid, "is not admitted", f"{jobs} {held_words}") for jobs in listed]
+    headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
     reasons = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
-    is_lower = all(job.priority < view.job.priority for job in stuck)
-    kept = (f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.",)
-    facts = (*reasons, *_left_behind_facts(view, stuck), without, *(kept if is_lower else ()))
+    facts = [*reasons, *_left_behind_facts(view, stuck), without]
+    if all(job.priority < view.job.priority for job in stuck):
+        facts.append(f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.")
     numbers = {
-        **answer.numbers("minResources", minimum, names),
-        **answer.numbers("held", reserved, names),
-        **answer.numbers("limit", limit, names),
-        "jobs.holding": answer.count(len(stuck), "jobs"),
+        **amount_numbers("minResources", minimum, names),
+        **amount_numbers("held", reserved, names),
+        **amount_numbers("limit", limit, names),
+        **counts({"jobs.holding": len(stuck)}),
     }
-    advice = (
-        _first_stuck_advice(view, stuck),
-        answer.queue_admin_advice(
-            f"Delete PodGroup {stuck[0].uid}; this releases "
-            f"{amount_text.format_resource(_reserved_by(view, stuck[0]), names)}.",
-            f"PodGroup/{stuck[0].uid}:-",
-        ),
-    )
-    reservation_lines = tuple(
-        f"{job.uid}: Inqueue, reserves {amount_text.format_resource(_reserved_by(view, job), names)}" for job in stuck
-    )
-    return answer.Finding(
-        HELD_CAUSE, headline, numbers, rejection_evidence(seq, plugin), advice, (*lines, *reservation_lines), facts
-    )
+    first = stuck[0].uid
+    delete = f"Delete PodGroup {first}; this releases {amounts[first]}."
+    advice = (_first_stuck_advice(view, stuck), Advice.queue_admin(delete, f"PodGroup/{first}:-"))
+    lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
+    evidence = rejection_evidence(seq, plugin)
+    return Finding(HELD_CAUSE, headline, numbers, evidence, advice, lines, tuple(facts))

@@ -216,28 +216,28 @@ def candidates_table(recording: Recording, first: Seq) -> Table | None:
     protected = len([fate for fate in choice.outcomes if not fate.is_victim])
     head = make_line(f"{count_noun(len(choice.outcomes), 'candidate')}", muted_piece(f", {protected} protected"))
     on = f" on {choice.node}" if choice.node else ""
-    title = f"Candidates for {bare_name(choice.preemptor or choice.question.point)}{on}"
+    title = f"Candidates for {bare_name(choice.question.task or choice.question.point)}{on}"
     return Table(title, CANDIDATE_COLUMNS, rows, (head,))
 
 
 def _candidate_rows(choice: VictimDecision, fate: CandidateOutcome) -> list[Row]:
     verdict = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
     if not fate.objections:
-        tier, reason = muted_piece(str(choice.deciding_tier or "")), muted_piece("every voter allows it")
+        tier, reason = muted_piece(str(choice.question.deciding_tier or "")), muted_piece("every voter allows it")
         cells = (Piece(fate.task, "strong"), verdict, tier, Piece(""), reason, Piece(""))
         return [Row(fate.task, cells, choice.question.first_seq, ("task", fate.task))]
     return [
         Row(
-            f"{fate.task} {objection.seq}",
+            f"{fate.task} {objection.vote.seq}",
             (
                 Piece(fate.task if not place else "", "strong"),
                 verdict if not place else Piece(""),
-                muted_piece(str(objection.tier)),
-                Piece(objection.plugin),
+                muted_piece(str(objection.vote.tier)),
+                Piece(objection.vote.plugin),
                 Piece(objection.reason or "does not allow it"),
-                muted_piece(str(objection.seq)),
+                muted_piece(str(objection.vote.seq)),
             ),
-            objection.seq,
+            objection.vote.seq or 0,
             ("task", fate.task),
         )
         for place, objection in enumerate(fate.objections)
@@ -254,9 +254,7 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
     judged = list(islice(_iter_judged(recording), MAX_JUDGED + 1))
     if not judged:
         return
-    plugins = list(
-        dict.fromkeys(offer.vote.plugin for choice, _ in judged for tier in choice.tiers for offer in tier.votes)
-    )
+    plugins = list(dict.fromkeys(vote.plugin for choice, _ in judged for vote in choice.question.votes))
     columns = (Column("candidate victim"), Column("node"), Column("for"), *map(Column, plugins), Column("outcome"))
     rows = [_judged_row(choice, place, plugins) for choice, place in judged[:MAX_JUDGED]]
     note = f"{YES} allows, {NO} protects, {SKIPPED} was not consulted or abstained"
@@ -276,14 +274,10 @@ def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
 
 def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> Row:
     fate = choice.outcomes[place]
-    answers: dict[str, Piece] = {}
-    for tier in choice.tiers:
-        for offer in tier.votes:
-            if offer.vote.state == "answered":
-                allows = fate.task in offer.allowed
-                answers[offer.vote.plugin] = Piece(YES, "good") if allows else Piece(NO, "bad")
+    marks = {True: Piece(YES, "good"), False: Piece(NO, "bad")}
+    answers = {vote.plugin: marks[fate.task in vote.allowed_victims] for vote in choice.question.answered}
     outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")
-    cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.preemptor or ""))
+    cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.question.task))
     judged = (answers.get(plugin, muted_piece(SKIPPED)) for plugin in plugins)
     return Row(f"{choice.question.first_seq} {place}", (*cells, *judged, outcome), choice.question.first_seq)
 

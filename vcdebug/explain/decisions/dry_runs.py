@@ -1,6 +1,7 @@
 """Checks of nodes: the dry runs of topology-aware preemption, and why each node was refused."""
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from vcdebug.actions import PREEMPT
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank_candidate
 from vcdebug.explain.decisions.equations import room_equation, room_terms
-from vcdebug.explain.equation import LESS_EQUAL, Equation, Term, first_failing, judged_equation
+from vcdebug.explain.equation import LESS_EQUAL, Equation, first_failing, judged_equation
 from vcdebug.explain.plugins import AskedNode, ExplainRefusals, asked_node_at, explainer_for, is_filter, is_simulation
 from vcdebug.explain.plugins.predicates import cached_verdict
 from vcdebug.framework import hooks, record
@@ -117,19 +118,6 @@ def dry_run_at(recording: Recording, seq: Seq) -> NodeDryRun | None:
     return next((run for run in runs if run.first_seq <= seq <= run.last_seq), None)
 
 
-def simulated_node_at(recording: Recording, seq: Seq) -> AskedNode | None:
-    """The simulated node that a plugin answered about, as changed by the dry run up to that event; None elsewhere."""
-    event, run = recording.event_at(seq), dry_run_at(recording, seq)
-    if not is_simulation(event) or run is None:
-        return None
-    session = session_at_event(recording, seq)
-    simulated = None if session is None else session.simulated
-    if session is None or simulated is None or simulated.task.key != event.task:
-        return None
-    row = session.node_table.row_of[run.node]
-    return AskedNode(session, simulated.task, session.node_table.single_row(row), row, simulated, run.removed_at(seq))
-
-
 @per_recording(most=256)
 def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | None:
     span = recording.spans[index]
@@ -138,7 +126,7 @@ def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | No
     if count_line is None:
         return None
     nodes = [child for child in recording.span_tree.children_of(span) if child.level is record.Level.NODE]
-    groups = list(_lines_by_node(lines[lines.index(count_line) + 1 :]))
+    groups = _lines_by_node(lines[lines.index(count_line) + 1 :])
     runs = tuple(_build_dry_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
     mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
     # The recording keeps the number of nodes only; the number of candidates follows from the action's arguments.
@@ -147,19 +135,14 @@ def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | No
     return DryRunSearch(span.name, count_line.values[0], num_candidates, runs, winner, rule)
 
 
-def _lines_by_node(lines: Sequence[record.LogPoint]) -> Iterator[list[record.LogPoint]]:
-    """Yields the log lines of each node's simulation as one list."""
-    group: list[record.LogPoint] = []
-    for line in lines:
-        if line.key in ("candidates", "victim"):
-            if group:
-                yield group
-            group = []
-        if line.key == "victim":
-            return
-        group.append(line)
-    if group:
-        yield group
+def _lines_by_node(lines: Sequence[record.LogPoint]) -> list[list[record.LogPoint]]:
+    """The log lines of each node's simulation, up to the line with the chosen victims."""
+    groups: list[list[record.LogPoint]] = []
+    for line in takewhile(lambda line: line.key != "victim", lines):
+        if line.key == "candidates" or not groups:
+            groups.append([])
+        groups[-1].append(line)
+    return groups
 
 
 def _build_dry_run(
@@ -234,18 +217,11 @@ def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeNa
 
 def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
     """(node whose victims were evicted, rule that ranked it first); two empty strings if no victim was evicted."""
-    name = next(
-        (
-            event.node
-            for _, event in recording.filter_events(record.OpEvent, span.seq_range)
-            if event.op == record.EVICT_OP
-        ),
-        "",
-    )
+    operations = recording.filter_events(record.OpEvent, span.seq_range)
+    name = next((event.node for _, event in operations if event.op == record.EVICT_OP), "")
+    nodes, with_victims = recording.session.nodes, [run for run in runs if run.victims]
     ranks = {
-        run.node: rank_candidate(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
-        for run in runs
-        if run.victims
+        run.node: rank_candidate(Candidate(nodes[run.node], tasks_of(recording, run.victims))) for run in with_victims
     }
     if name not in ranks:
         return "", ""
@@ -260,9 +236,8 @@ def _find_winner(recording: Recording, span: record.Span, runs: Sequence[NodeDry
 
 def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
     """Yields (event, task) of each simulated AddTask or RemoveTask call in a range of events."""
-    return (
-        (seq, event.other) for seq, event in recording.filter_events(record.HookEvent, seqs) if event.point == point
-    )
+    calls = recording.filter_events(record.HookEvent, seqs)
+    return ((seq, event.other) for seq, event in calls if event.point == point)
 
 
 class NodeRoom(Struct, frozen=True):
@@ -340,11 +315,24 @@ def filter_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | Non
 
 def simulated_checks(recording: Recording, seq: Seq) -> tuple[NodeCheck, ...] | None:
     """The dry run's resource test and the checks of the plugin that answers at an event; None outside dry runs."""
-    event, asked_node = recording.event_at(seq), simulated_node_at(recording, seq)
-    if not is_simulation(event) or asked_node is None:
+    event, run = recording.event_at(seq), dry_run_at(recording, seq)
+    session = session_at_event(recording, seq) if is_simulation(event) and run is not None else None
+    simulated = None if session is None else session.simulated
+    if not is_simulation(event) or run is None or session is None or simulated is None:
         return None
-    room_check = NodeCheck("", simulated_room(recording, seq, asked_node))
-    return (room_check, *_plugin_checks(event.plugin, explainer_for(event.plugin).simulated, asked_node))
+    if simulated.task.key != event.task:
+        return None
+    row = session.node_table.row_of[run.node]
+    node_rows = session.node_table.single_row(row)
+    asked_node = AskedNode(session, simulated.task, node_rows, row, simulated, run.removed_at(seq))
+    room = node_room(recording, seq, asked_node.task.key, asked_node.node.name)
+    parts = (room.amounts.idle, room.amounts.releasing, room.amounts.pipelined, room.freed_amounts)
+    # The requests of removed tasks count as room.
+    terms = room_terms(room.request, room.future_idle, parts)
+    title = f"room on {asked_node.node.name}"
+    room_check = judged_equation(title, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms, "", LESS_EQUAL)
+    plugin_checks = _plugin_checks(event.plugin, explainer_for(event.plugin).simulated, asked_node)
+    return (NodeCheck("", room_check), *plugin_checks)
 
 
 def _plugin_checks(plugin: str, derive: ExplainRefusals | None, asked_node: AskedNode) -> tuple[NodeCheck, ...]:
@@ -353,16 +341,6 @@ def _plugin_checks(plugin: str, derive: ExplainRefusals | None, asked_node: Aske
         return ()
     with asked_node.session.record.silence_recording():
         return tuple(NodeCheck(plugin, equation) for equation in derive(asked_node))
-
-
-def simulated_room(recording: Recording, seq: Seq, asked_node: AskedNode) -> Equation:
-    """The dry run's resource test, in which the requests of removed tasks count as room."""
-    room = node_room(recording, seq, asked_node.task.key, asked_node.node.name)
-    amounts = room.amounts
-    terms = room_terms(
-        room.request, room.future_idle, (amounts.idle, amounts.releasing, amounts.pipelined, room.freed_amounts)
-    )
-    return _room_equation(asked_node, SIMULATED_FORMULA, SIMULATED_COLUMNS, terms)
 
 
 def statuses_of(recording: Recording, event: record.PredicateEvent, node: NodeName) -> tuple[FitStatus, ...]:
@@ -376,37 +354,28 @@ def node_checks_in(asked_node: AskedNode, statuses: tuple[FitStatus, ...]) -> It
     """As checks, in the given session, for a node with these statuses."""
     reasons = [status.reason for status in statuses]
     if reasons == [NOT_IN_SHARD]:
-        yield NodeCheck(
-            "", Equation(f"shard of {asked_node.node.name}", NOT_IN_SHARD, (), "check", (), False, None, NOT_IN_SHARD)
-        )
+        title = f"shard of {asked_node.node.name}"
+        yield NodeCheck("", Equation(title, NOT_IN_SHARD, (), "check", (), False, None, NOT_IN_SHARD))
         return
     if reasons and reasons[0].startswith(SHORTAGE_PREFIX):
-        yield NodeCheck("", action_room_check(asked_node))
+        yield NodeCheck("", _action_room_check(asked_node))
         return
-    for plugin in (
-        plugin_call.plugin for tier in asked_node.session.plugin_calls[hooks.PREDICATE.method] for plugin_call in tier
-    ):
+    for plugin in (call.plugin for tier in asked_node.session.plugin_calls[hooks.PREDICATE.method] for call in tier):
         checks = _plugin_checks(plugin, explainer_for(plugin).refusals, asked_node)
         yield from checks
-        if CACHED_STATUS in statuses and plugin == PREDICATES:
-            cached = cached_verdict(asked_node)
-            yield from () if cached is None else (NodeCheck(plugin, cached),)
+        if CACHED_STATUS in statuses and plugin == PREDICATES and (cached := cached_verdict(asked_node)) is not None:
+            yield NodeCheck(plugin, cached)
         if any(check.is_refused for check in checks):
             return
 
 
-def action_room_check(asked_node: AskedNode) -> Equation:
+def _action_room_check(asked_node: AskedNode) -> Equation:
     """The action's own resource test; its reason names the first dimension without enough room."""
     node, future = asked_node.node, asked_node.node.future_idle()
     terms = room_terms(asked_node.task.init_resreq, future, (node.idle, node.releasing, node.pipelined))
     short = first_failing(terms)
-    return _room_equation(asked_node, ROOM_FORMULA, ROOM_COLUMNS, terms, f"{SHORTAGE_PREFIX}{short}" if short else "")
-
-
-def _room_equation(
-    asked_node: AskedNode, formula: str, columns: tuple[str, ...], terms: tuple[Term, ...], note: str = ""
-) -> Equation:
-    return judged_equation(f"room on {asked_node.node.name}", formula, columns, terms, note, LESS_EQUAL)
+    note = f"{SHORTAGE_PREFIX}{short}" if short else ""
+    return judged_equation(f"room on {node.name}", ROOM_FORMULA, ROOM_COLUMNS, terms, note, LESS_EQUAL)
 
 
 class CacheHit(Struct, frozen=True):

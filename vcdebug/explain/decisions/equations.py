@@ -65,7 +65,9 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
     if isinstance(event, record.BestEvent):
         return best_node_equation(recording, seq, event)
     if isinstance(event, record.PopEvent):
-        return _pop_equation(recording, seq, event)
+        rival = next_rival(recording, seq)
+        order = order_at(recording, seq, rival.name) if rival is not None else None
+        return None if order is None else _order_equation(order)
     if isinstance(event, record.OpEvent):
         return operation_equation(recording, seq, event)
     if isinstance(event, record.StatementEvent):
@@ -74,13 +76,19 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
 
 
 def _statement_equation(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
+    """The equation of the call that a commit or discard depended on, else the room of a trial that was discarded."""
     if event.what not in ("commit", "discard"):
         return None
     guard = find_guarding_call(recording, seq)
     guard_equation = equation_at(recording, guard) if guard is not None else None
-    if guard_equation is None:
-        return _unfinished_trial(recording, seq, event)
-    return replace(guard_equation, title=f"{event.what}: {guard_equation.title}")
+    if guard_equation is not None:
+        return replace(guard_equation, title=f"{event.what}: {guard_equation.title}")
+    task, node = (recording.span_tree.span_around(seq, level) for level in (record.Level.TASK, record.Level.NODE))
+    if event.what != "discard" or task is None or node is None:
+        return None
+    # The task did not fit on the node after all evictions.
+    room = room_equation(recording, seq, task.name, node.name)
+    return replace(room, title=f"discarded: {room.title} after the evictions")
 
 
 def find_guarding_call(recording: Recording, seq: Seq) -> Seq | None:
@@ -95,27 +103,14 @@ def find_guarding_call(recording: Recording, seq: Seq) -> Seq | None:
     return None
 
 
-def _unfinished_trial(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
-    """The room equation of a trial on a node that was discarded since the task did not fit after all evictions."""
-    task = recording.span_tree.span_around(seq, record.Level.TASK)
-    node = recording.span_tree.span_around(seq, record.Level.NODE)
-    if event.what != "discard" or task is None or node is None:
-        return None
-    room = room_equation(recording, seq, task.name, node.name)
-    return replace(room, title=f"discarded: {room.title} after the evictions")
-
-
-def _pop_equation(recording: Recording, seq: Seq, event: record.PopEvent) -> equation.Equation | None:
-    """The comparison of a popped element with the next one, up to the first difference; None for the last element."""
-    rival = next_rival(recording, seq)
-    order = order_at(recording, seq, rival.name) if rival is not None else None
-    return None if order is None else _order_equation(order)
-
-
 def _order_equation(order: OrderComparison) -> equation.Equation:
-    terms, note = tuple(_order_term(step) for step in order.steps), _order_note(order)
-    title, deciding_step = f"why {order.left} goes before {order.right}", order.deciding_step
+    """The comparison of two elements of a queue, up to the first difference."""
+    terms, deciding_step = tuple(_order_term(step) for step in order.steps), order.deciding_step
+    unknown = [step.plugin for step in order.steps if not step.difference.is_recorded]
+    note = f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
+    note = LATER_NOTE if order.order_sign > 0 else note
     name = deciding_step.difference.label if deciding_step is not None else None
+    title = f"why {order.left} goes before {order.right}"
     return equation.Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, note)
 
 
@@ -130,13 +125,6 @@ def format_asker(step: OrderStep) -> str:
     """The hook, tier and plugin of a comparison in words."""
     asker = f"{step.point} tier {step.tier} {step.plugin}" if step.point else "no plugin decides"
     return f"{asker}, reversed for victims" if step.reverse else asker
-
-
-def _order_note(order: OrderComparison) -> str:
-    if order.order_sign > 0:
-        return LATER_NOTE
-    unknown = [step.plugin for step in order.steps if not step.difference.is_recorded]
-    return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
 
 
 def room_equation(
@@ -302,9 +290,10 @@ def order_by_total(event: record.ScoreEvent) -> list[int]:
     return list(np.argsort(-event.total, kind="stable").tolist())
 
 
-def best_scored_row(event: record.ScoreEvent) -> int | None:
-    """The index of the first node with the highest total; None if no node has a total."""
-    return next((index for index in order_by_total(event)[:1] if not isnan(event.total[index])), None)
+def best_scored_row(event: record.ScoreEvent, other_than: int | None = None) -> int | None:
+    """The index of the first node with the highest total, or of the best one beside another; None without a total."""
+    best = (index for index in order_by_total(event)[:2] if index != other_than)
+    return next((index for index in best if not isnan(event.total[index])), None)
 
 
 def node_score(
@@ -359,23 +348,17 @@ def _scorer_origin(
     recording: Recording, node: NodeName, task: TaskKey, part: ScoreSummand
 ) -> tuple[float | None, float | None, int | None]:
     """(raw score, normalised score, weight) of a nodeorder scorer; None for what the plugin no longer has."""
-    plugin = recording.session.plugins.get(NodeOrder.name)
-    if not isinstance(plugin, NodeOrder | TwoKinds) or not part.name.startswith(f"{NodeOrder.name}/"):
-        return None, None, None
-    row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
-    return plugin.scorers.score_origin(part.name, part.value, pod, row) or (None, None, None)
+    plugin, origin = recording.session.plugins.get(NodeOrder.name), None
+    if isinstance(plugin, NodeOrder | TwoKinds) and part.name.startswith(f"{NodeOrder.name}/"):
+        row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
+        origin = plugin.scorers.score_origin(part.name, part.value, pod, row)
+    return origin or (None, None, None)
 
 
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
     """(event, scores) on which a choice of node was based; None if none were recorded."""
     first = max(1, seq - EVENTS_LOOKED_BACK + 1)
     return next(recording.events_before(record.ScoreEvent, seq, first), None)
-
-
-def second_best_row(scores: record.ScoreEvent, index: int) -> int | None:
-    """The index of the best scored node other than `index`; None if no other node has a total."""
-    best = order_by_total(scores)[:2]
-    return next((other for other in best if other != index and not isnan(scores.total[other])), None)
 
 
 class ScoreLead(Struct, frozen=True):
@@ -403,7 +386,7 @@ def compare_summands(scores: record.ScoreEvent, index: int, other: int) -> list[
 def runner_up(recording: Recording, scores: record.ScoreEvent, node: NodeName) -> NodeName | None:
     """The best node other than `node`; None if only one was scored."""
     index = scored_row(recording, scores, node)
-    rival_row = second_best_row(scores, index) if index is not None else None
+    rival_row = best_scored_row(scores, index) if index is not None else None
     return None if rival_row is None else recording.node_names[int(scores.rows[rival_row])]
 
 
@@ -416,7 +399,7 @@ def best_node_equation(recording: Recording, seq: Seq, event: record.BestEvent) 
     if scored is None or index is None:
         return None
     scores = scored[1]
-    rival_row = second_best_row(scores, index)
+    rival_row = best_scored_row(scores, index)
     if rival_row is None:
         return node_score(recording, scored[0], scores, event.name)
     rival = recording.node_names[int(scores.rows[rival_row])]
@@ -460,9 +443,8 @@ class ScorePart(Struct, frozen=True):
 
 def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
     """Every summand of a node's score with its arithmetic, in call order."""
-    event = recording.event_at(seq)
+    event, asked_node = recording.event_at(seq), asked_node_at(recording, seq, node)
     index = scored_row(recording, event, node) if isinstance(event, record.ScoreEvent) else None
-    asked_node = asked_node_at(recording, seq, node)
     if not isinstance(event, record.ScoreEvent) or index is None or asked_node is None:
         return ()
     return tuple(score_parts_in(asked_node, event, index))

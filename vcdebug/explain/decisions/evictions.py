@@ -118,40 +118,30 @@ def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     """Yields sentences about evictions: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
-    evictions = carried_out(view.recording)
-    facts_of = view.recording.conf.facts_of
-    job_evictions = [
-        eviction
-        for eviction in evictions
-        if eviction.preemptor in view.tasks and facts_of(eviction.action).evicts_by_pod
-    ]
-    if job_evictions:
-        yield from _deciding_tier_facts(view, job_evictions[0])
-        yield from milder_nodes_facts(view.recording, job_evictions[0])
-        yield from _priority_facts(view, job_evictions)
-    yield from _broken_gang_facts(view, victims, _gang_switch_words(view, job_evictions))
+    evictions, facts_of = carried_out(view.recording), view.recording.conf.facts_of
+    own = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
+    if own:
+        yield from _deciding_tier_facts(view, own[0])
+        yield from milder_nodes_facts(view.recording, own[0])
+        yield from _priority_facts(view, own)
+    calls = victim_question_before(view.recording, own[0].seq) if own else None
+    silent = [vote for vote in (calls.votes if calls is not None else ()) if vote.state == "switched off"]
+    off = (f" ({GANG} does not protect it: {vote.silence_reason})" for vote in silent if vote.plugin == GANG)
+    yield from _broken_gang_facts(view, victims, next(off, ""))
     planned = [eviction for eviction in evictions if eviction.victim in victims]
     yield from useless_facts(view.recording, planned)
     yield from _fewer_victims_facts(view, planned)
 
 
-def _gang_switch_words(view: JobView, evictions: Sequence[Eviction]) -> str:
-    """Words that gang, which protects minMember, does not vote on victims; empty if it does."""
-    calls = victim_question_before(view.recording, evictions[0].seq) if evictions else None
-    votes = calls.votes if calls is not None else []
-    off = (vote.silence_reason for vote in votes if vote.plugin == GANG and vote.state == "switched off")
-    return next((f" ({GANG} does not protect it: {reason})" for reason in off), "")
-
-
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: str) -> Iterator[str]:
     """Yields a sentence per job that the evictions leave below its minMember, or whose policy then ends all of it."""
     owners = dict.fromkeys(view.recording.owners.jobs.get(key, "") for key in victims)
-    jobs = [job for uid in owners if (job := view.session.jobs.get(uid)) is not None and not job.is_ready()]
+    jobs = [view.session.jobs[uid] for uid in owners if uid in view.session.jobs]
     for job in jobs:
-        if job.min_available > 1:
+        if job.min_available > 1 and not job.is_ready():
             remaining = count_noun(job.ready_task_num(), "pod")
             yield f"{job.uid} keeps {remaining}, fewer than its minMember {job.min_available}{unprotected}."
-    for job in [job for uid in owners if (job := view.session.jobs.get(uid)) is not None]:
+    for job in jobs:
         owner = volcano_job_of(view.recording.snapshot, job.pod_group.manifest)
         action = dict(policies_of(owner) if owner else ()).get("PodEvicted", "")
         if others := job.ready_task_num() if action in _ACTIONS_ON_ALL else 0:
@@ -201,23 +191,18 @@ def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterat
             continue
         request = sum_resources(task.init_resreq for task in tasks)
         future = idle_without(view.recording, min(eviction.seq for eviction in on_node), node, ())
-        # Taking the largest victims first gives the fewest; equal ones stay in the order of the plan.
-        ranked = sorted(
-            on_node, key=lambda eviction: -_largest_share(task_of(view.recording, eviction.victim), request)
-        )
-        for eviction in ranked:
+        # Taking the largest victims first, by the fraction of the request that each frees, gives the fewest.
+        needed = [(name, value) for name, value in request.items() if value > 0]
+        tasks_here = [task_of(view.recording, eviction.victim) for eviction in on_node]
+        tasks_here.sort(key=lambda task: -max((task.resreq.get(name) / value for name, value in needed), default=0.0))
+        for victim in tasks_here:
             if request.less_equal(future):
                 break
-            future.add(task_of(view.recording, eviction.victim).resreq)
-            sufficient.append(eviction.victim)
+            future.add(victim.resreq)
+            sufficient.append(victim.key)
     if 0 < len(sufficient) < len(evictions):
         all_words = "Both" if len(evictions) == 2 else f"All {len(evictions)}"
         yield f"{all_words} are evicted; by their amounts {len(sufficient)} would do ({join_names(sufficient)})."
-
-
-def _largest_share(victim: TaskInfo, request: Resource) -> float:
-    """The largest fraction of the needed amount that the victim frees, over all dimensions."""
-    return max((victim.resreq.get(name) / value for name, value in request.items() if value > 0), default=0.0)
 
 
 def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
@@ -228,24 +213,20 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
     yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier)
     deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
     silent = [one for one in unasked_plugins(view.recording, calls, eviction.seq) if one.vote.state == "not asked"]
-    unasked = [plugin for plugin in silent if plugin.vote.tier > eviction.tier]
+    unasked = [one for one in silent if one.vote.tier > eviction.tier]
     if not unasked or not deciders:
         return
-    tier_words = f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims"
-    plugin_words = join_names(f"{plugin.vote.plugin} in tier {plugin.vote.tier}" for plugin in unasked)
-    objections = join_names(
-        f"{plugin.vote.plugin} would protect {eviction.victim}{plugin.note and f': {plugin.note}'}"
-        for plugin in unasked
-        if plugin.protects
-    )
-    were = verb_for(len(unasked), "was")
-    yield f"{tier_words}, so {plugin_words} {were} not consulted{f' ({objections})' if objections else ''}."
+    plugins = join_names(f"{one.vote.plugin} in tier {one.vote.tier}" for one in unasked)
+    protecting = ((one.vote.plugin, f": {one.note}" if one.note else "") for one in unasked if one.protects)
+    objections = join_names(f"{plugin} would protect {eviction.victim}{note}" for plugin, note in protecting)
+    were = f"{verb_for(len(unasked), 'was')} not consulted{f' ({objections})' if objections else ''}"
+    yield f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims, so {plugins} {were}."
 
 
 def milder_nodes_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:
     """Other nodes where evicting a pod of lower priority would have freed enough room, in a sentence."""
     by_pod = recording.conf.facts_of(eviction.action).evicts_by_pod
-    milder = milder_nodes(recording, eviction) if by_pod and eviction.preemptor in recording.owners.jobs else {}
+    milder = _milder_nodes(recording, eviction) if by_pod and eviction.preemptor in recording.owners.jobs else {}
     victim_words = join_names((f"{task.name} of priority {task.priority}" for task in milder.values()), MOST_NODES)
     if milder:
         yield f"{join_names(milder, MOST_NODES)} would have done as well ({victim_words}): {ORDER_OF_NODES_NOTE}."
@@ -256,7 +237,7 @@ def _lowest_priority(recording: Recording) -> int:
     return min((task.priority for task in recording.timeline.tasks.values()), default=0)
 
 
-def milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, TaskInfo]:
+def _milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, TaskInfo]:
     """Other feasible nodes → a victim of lower priority there, in the state before the plan."""
     preemptor, victim = task_of(recording, eviction.preemptor), task_of(recording, eviction.victim)
     # Skip the search over every pod of the cluster if no pod has a lower priority than the victim.
@@ -266,11 +247,9 @@ def milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, Tas
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same_node if _preemptor_name(recording, seq) == eviction.preemptor)
     fits = NodeFits(JobView(recording, preemptor.job, eviction.preemptor), preemptor, first - 1)
-    other_nodes = [node.name for node in fits.freeable_nodes(eviction.action) if node.name != eviction.node]
-    lowest = {
-        name: min(fits.victim_candidates(eviction.action, name), key=lambda t: (t.priority, t.key))
-        for name in other_nodes
-    }
+    names = [node.name for node in fits.freeable_nodes(eviction.action) if node.name != eviction.node]
+    candidates = ((name, fits.victim_candidates(eviction.action, name)) for name in names)
+    lowest = {name: min(tasks, key=lambda task: (task.priority, task.key)) for name, tasks in candidates}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
 
 
@@ -365,43 +344,22 @@ def _bundle_outcomes(
     need: Resource,
     free: Resource,
     allowed: dict[TaskId, None],
-) -> list[BundleOutcome]:
+) -> Iterator[BundleOutcome]:
     from vcdebug.actions import gang_eviction
 
-    victims: list[gang_eviction.Bundle] = []
-    makes_room: dict[int, bool] = {}
+    # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
+    kept: dict[tuple[JobId, gang_eviction.BundleType], tuple[tuple[TaskKey, ...], bool]] = {}
+    victims: list[TaskInfo] = []
     for bundle in kept_bundles:
-        victims.append(bundle)
-        freed = gang_eviction.sum_requests(task for other in victims for task in other.tasks)
-        makes_room[id(bundle)] = need.less_equal(free.clone().add(freed))
-    outcomes = []
+        victims += bundle.tasks
+        room = free.clone().add(gang_eviction.sum_requests(victims))
+        kept[bundle.job.uid, bundle.type] = tuple(task.key for task in bundle.tasks), need.less_equal(room)
     for bundle in bundles:
-        # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
-        kept_bundle = next(
-            (other for other in kept_bundles if other.job is bundle.job and other.type is bundle.type), None
-        )
-        kept_tasks = tuple(task.key for task in kept_bundle.tasks) if kept_bundle is not None else ()
-        reason = "" if len(kept_tasks) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept_tasks, allowed)
-        tasks = tuple(task.key for task in bundle.tasks)
-        safe = bundle.type is gang_eviction.BundleType.SAFE
-        fits = makes_room.get(id(kept_bundle), False) if kept_bundle is not None else False
+        kept_tasks, fits = kept.get((bundle.job.uid, bundle.type), ((), False))
+        tasks, safe = tuple(task.key for task in bundle.tasks), bundle.type is gang_eviction.BundleType.SAFE
+        protected, reason = [task.name for task in bundle.tasks if task.uid not in allowed], ""
+        if len(kept_tasks) < len(tasks):
+            reason = f"{'cut' if kept_tasks else 'dropped'}: the plugins keep {', '.join(protected)}"
+            reason = reason if protected or safe or eviction.allow_whole_bundle else WHOLE_BUNDLES_OFF
         roi = gang_eviction.bundle_roi(bundle, need)
-        outcomes.append(
-            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.job_sum, roi, kept_tasks, reason, fits)
-        )
-    return outcomes
-
-
-def _dropped_reason(
-    eviction: gang_eviction.GangEviction,
-    bundle: gang_eviction.Bundle,
-    kept_tasks: Sequence[TaskKey],
-    allowed: dict[TaskId, None],
-) -> str:
-    from vcdebug.actions.gang_eviction import BundleType
-
-    protected = [task.name for task in bundle.tasks if task.uid not in allowed]
-    if not protected and bundle.type is BundleType.WHOLE and not eviction.allow_whole_bundle:
-        return WHOLE_BUNDLES_OFF
-    verb = "cut" if kept_tasks else "dropped"
-    return f"{verb}: the plugins keep {', '.join(protected)}"
+        yield BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.job_sum, roi, kept_tasks, reason, fits)

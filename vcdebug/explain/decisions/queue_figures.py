@@ -30,7 +30,7 @@ from vcdebug.framework.plugin_answers import PERMIT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
+from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod_group import INQUEUE, RUNNING
 from vcdebug.model.queue import ROOT_QUEUE, QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
@@ -96,12 +96,6 @@ def _capacity_plugin(recording: Recording) -> Capacity | None:
     return plugin if isinstance(plugin, Capacity) else None
 
 
-def _capacity_attr(figures: Figures) -> CapacityAttr:
-    from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, with_figures
-
-    return with_figures(CapacityQueueAttr("", Resource(), Resource(), Resource()), figures)
-
-
 def queue_places(recording: Recording) -> tuple[QueuePlace, ...]:
     """All queues with their depth; children follow their parent if capacity uses a queue tree."""
     plugin = capacity_tree(recording)
@@ -147,13 +141,11 @@ def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The equation of a queue's share after an event, and the dimension that decides it."""
     plugin = sharing_plugin(recording)
-    figures = recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue]
-    attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
+    attr = _attr_with(plugin, recording.timeline.state_at(seq).books[plugin][queue])
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
-        return Equation(
-            title, f"share = {format_number(recorded)}, as it deserves nothing", (), "dimension", (), recorded
-        )
+        formula = f"share = {format_number(recorded)}, as it deserves nothing"
+        return Equation(title, formula, (), "dimension", (), recorded)
     parts = attr.share_by_dimension()
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
@@ -161,9 +153,16 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     # The recorded share can be stale: upstream updates a parent's share only on some events.
     attr.update_share()
     deciding = next((name for name, part in parts if part == attr.share and part), None)
-    note = "" if recorded == attr.share else STALE_SHARE
-    columns = ("allocated", "deserved", "share")
+    note, columns = "" if recorded == attr.share else STALE_SHARE, ("allocated", "deserved", "share")
     return Equation(title, SHARE_FORMULA, columns, "dimension", terms, recorded, deciding, note)
+
+
+def _attr_with(plugin: str, figures: Figures) -> ProportionAttr | CapacityAttr:
+    if plugin == PROPORTION:
+        return proportion_attr(figures)
+    from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, with_figures
+
+    return with_figures(CapacityQueueAttr("", Resource(), Resource(), Resource()), figures)
 
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
@@ -215,10 +214,9 @@ def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
 
 
 def _deserved_note(name: str, parts: tuple[Resource, ...]) -> str:
-    spec_deserved, guarantee, deserved = parts[0].get(name), parts[-2].get(name), parts[-1].get(name)
-    if deserved == spec_deserved:
-        return "as stated"
-    return "the guarantee decides" if deserved == guarantee else "the limit decides"
+    spec_deserved, guarantee, deserved = (part.get(name) for part in (parts[0], *parts[-2:]))
+    decider = "the guarantee decides" if deserved == guarantee else "the limit decides"
+    return "as stated" if deserved == spec_deserved else decider
 
 
 def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
@@ -261,22 +259,19 @@ def _pairs_of_queue(
         state.plugin_amount(plugin, queue, figure) for figure in ("deserved", "allocated", "request")
     )
     for dimension in finite_dimensions(deserved, request):
-        entitled = min(deserved.get(dimension), request.get(dimension))
-        lacks = entitled - allocated.get(dimension)
+        lacks = min(deserved.get(dimension), request.get(dimension)) - allocated.get(dimension)
         # Below the tolerance upstream treats the amounts as equal.
         if lacks < MIN_RESOURCE:
             continue
-        others = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
-        richer = sorted(((name, extra) for name, extra in others if extra >= MIN_RESOURCE), key=lambda entry: -entry[1])
-        for name, extra in richer:
-            yield StarvedPair(queue, name, dimension, lacks, extra, recording.session.queues[name].reclaimable)
-        if not richer:
-            yield StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)
-
-
-def _surplus_after(state: ClusterState, plugin: str, queue: QueueName, dimension: str) -> float:
-    deserved, allocated = (state.plugin_amount(plugin, queue, figure) for figure in ("deserved", "allocated"))
-    return surplus_of(plugin, deserved, allocated, dimension)
+        richer = []
+        for name in (one for one in names if one != queue):
+            due, held = (state.plugin_amount(plugin, name, figure) for figure in ("deserved", "allocated"))
+            if (extra := surplus_of(plugin, due, held, dimension)) >= MIN_RESOURCE:
+                richer.append(
+                    StarvedPair(queue, name, dimension, lacks, extra, recording.session.queues[name].reclaimable)
+                )
+        nobody = [StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)]
+        yield from sorted(richer, key=lambda pair: -pair.surplus) or nobody
 
 
 def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
@@ -326,16 +321,11 @@ def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
 
 def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Job → the event at which the plugin reserved the job's minimum."""
-    if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
-        # Older releases reserve with a plugin's permit, even if another plugin rejects the job.
-        calls = [
-            (at_seq, event)
-            for at_seq, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream)
-            if event.result == PERMIT
-        ]
-    else:
-        calls = list(recording.hook_calls(JOB_ENQUEUED.upstream))
-    return {event.job: at_seq for at_seq, event in calls if event.plugin == plugin and at_seq <= seq}
+    # Older releases reserve with a plugin's permit, even if another plugin rejects the job.
+    at_vote = plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)
+    calls = recording.hook_calls((JOB_ENQUEUEABLE if at_vote else JOB_ENQUEUED).upstream)
+    own = ((at_seq, event) for at_seq, event in calls if event.plugin == plugin and at_seq <= seq)
+    return {event.job: at_seq for at_seq, event in own if not at_vote or event.result == PERMIT}
 
 
 def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, admission_seq: Seq) -> LedgerEntry:
@@ -404,7 +394,7 @@ def _change_terms(before: Resource, change: Resource, after: Resource, sign: int
 
 def _copied_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
     """The allocated amount of the task's queue when the plugin copies its figures for dry runs."""
-    queue = _queue_of(recording, event.task)
+    queue = recording.owners.queues.get(task_of(recording, event.task).job, "")
     allocated = state_before(recording, seq).plugin_figure(event.plugin, queue, "allocated")
     if not isinstance(allocated, Resource):
         return None
@@ -415,13 +405,10 @@ def _copied_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equati
     return Equation(title, formula, ("allocated", "request"), "dimension", tuple(terms), None)
 
 
-def _queue_of(recording: Recording, task: TaskKey) -> QueueName:
-    return recording.owners.queues.get(task_of(recording, task).job, "")
-
-
 def _exchange_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation | None:
     """A queue's allocated amount in the dry run's copy, before and after a pod is removed or added; else None."""
-    queue, start = _queue_of(recording, event.other), dry_run_start(recording, seq, event.plugin, event.task)
+    queue = recording.owners.queues.get(task_of(recording, event.other).job, "")
+    start = dry_run_start(recording, seq, event.plugin, event.task)
     if not queue or start is None:
         return None
     before = simulated_allocation(recording, start, seq, event.plugin, queue, (queue,))

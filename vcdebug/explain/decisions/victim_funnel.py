@@ -147,12 +147,9 @@ def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel
 def _count_single_checks(recording: Recording, span: Span) -> tuple[int, int]:
     """(number of nodes checked one by one outside a pass of predicates, number of those refused)."""
     turns = [child.name for child in spans_inside(recording, span) if child.level is Level.NODE]
-    answers = (
-        event
-        for _, event in recording.filter_events(HookEvent, span.seq_range)
-        if event.point == hooks.PREDICATE.upstream
-    )
-    checked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
+    calls = recording.filter_events(HookEvent, span.seq_range)
+    asked = [dict(event.subject)["node"] for _, event in calls if event.point == hooks.PREDICATE.upstream]
+    checked = dict.fromkeys([*turns, *asked]) if turns else {}
     return len(checked), len([name for name in checked if name not in turns])
 
 
@@ -197,18 +194,18 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
 
 
 def _emptied_by(decision: VictimDecision | None) -> str:
-    offers = [offer for tier in decision.tiers for offer in tier.votes] if decision is not None else []
-    answered = [offer for offer in offers if offer.vote.state == "answered"]
-    return answered[-1].vote.plugin if answered and not answered[-1].remaining else ""
+    answered = decision.question.answered if decision is not None else []
+    emptied = decision is not None and answered and not decision.question.tier_victims(answered[-1].tier)
+    return answered[-1].plugin if emptied else ""
 
 
 def _tier_stages(recording: Recording, decision: VictimDecision | None) -> Iterator[FunnelStage]:
     """Yields a stage per tier with the number of victims that it allows; a later tier is asked only if that is 0."""
-    by_number = {tier.number: tier for tier in decision.tiers} if decision is not None else {}
+    question = decision.question if decision is not None else None
+    asked = {vote.tier for vote in question.answered} if question is not None else set()
     for number in victim_tiers(recording):
-        tier = by_number.get(number)
-        answered = tier is not None and any(offer.vote.state == "answered" for offer in tier.votes)
-        yield FunnelStage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
+        remaining = len(question.tier_victims(number)) if question is not None and number in asked else None
+        yield FunnelStage(f"tier {number}", remaining)
     yield FunnelStage(VICTIMS, len(decision.victims) if decision is not None else None)
 
 
@@ -223,13 +220,10 @@ def victim_tiers(recording: Recording) -> tuple[int, ...]:
 
 def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
     """Drop the stages after an empty filter of the action itself; an empty tier does not end the funnel."""
-    kept_stages: list[FunnelStage] = []
-    empty = False
-    for stage in stages:
-        kept_stages.append(FunnelStage(stage.name, None) if empty else stage)
-        # After a tier that allows no victim the next tier is asked, so the stages after it count.
-        empty = empty or (stage.remaining == 0 and not stage.name.startswith("tier"))
-    return tuple(kept_stages)
+    # After a tier that allows no victim the next tier is asked, so the stages after it count.
+    ends = (at for at, one in enumerate(stages) if one.remaining == 0 and not one.name.startswith("tier"))
+    end = next(ends, len(stages))
+    return (*stages[: end + 1], *(FunnelStage(stage.name, None) for stage in stages[end + 1 :]))
 
 
 def _node_outcome(recording: Recording, turn: Span, decision: VictimDecision | None) -> str:
@@ -238,16 +232,14 @@ def _node_outcome(recording: Recording, turn: Span, decision: VictimDecision | N
     if placements:
         # Counted, since a task can be pipelined and undone more than once on a node.
         return TAKEN_BACK if ops.count("unpipeline") >= placements else PLACED
-    if decision is None or decision.room_equation is None:
+    room = None if decision is None else decision.room_equation
+    if decision is None or room is None:
         return ""
-    if not decision.room_equation.verdict:
-        shortage = (
-            f"{TOO_FEW}: {decision.room_equation.deciding_name}" if decision.room_equation.deciding_name else TOO_FEW
-        )
+    if not room.verdict:
+        shortage = f"{TOO_FEW}: {room.deciding_name}" if room.deciding_name else TOO_FEW
         return shortage if decision.victims else ""
-    limits = [
-        event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
-    ]
+    calls = recording.filter_events(HookEvent, turn.seq_range)
+    limits = [event for _, event in calls if event.point in QUEUE_LIMIT_POINTS]
     if limits and not limits[-1].result:
         return f"{limits[-1].plugin}: above the limit of the queue"
     return ENOUGH if not ops else TOO_FEW

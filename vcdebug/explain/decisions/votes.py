@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -37,6 +37,12 @@ class PluginAnswer(Struct, frozen=True):
     """Why the plugin was not asked; empty if it answered."""
     added_by: Change | None = None
     """The upstream change that added this hook to the plugin, if the replayed release is older."""
+
+    @property
+    def allowed_victims(self) -> tuple[TaskKey, ...]:
+        """The victims that the plugin allows; none if it gave no answer that counts."""
+        allowed: tuple[TaskKey, ...] = self.result if self.state == "answered" else ()
+        return allowed
 
 
 class HookCallGroup(Struct, frozen=True):
@@ -72,6 +78,10 @@ class HookCallGroup(Struct, frozen=True):
     def tier(self, number: int) -> tuple[PluginAnswer, ...]:
         """The votes of one tier."""
         return tuple(vote for vote in self.votes if vote.tier == number)
+
+    def tier_victims(self, number: int) -> tuple[TaskKey, ...]:
+        """The victims that all plugins of a tier allow."""
+        return remaining_victims(self.tier(number))
 
     @property
     def tiers(self) -> tuple[int, ...]:
@@ -234,32 +244,21 @@ def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
 
-class TierVote(Struct, frozen=True):
-    """The victims that one plugin allows, and those that its tier still allows after its answer."""
-
-    vote: PluginAnswer
-    allowed: tuple[TaskKey, ...]
-    remaining: tuple[TaskKey, ...]
-    """The tier's victims after this answer."""
-
-
-class VictimTier(Struct, frozen=True):
-    """The candidates that each plugin of a tier allows, and the tier's result."""
-
-    number: int
-    votes: tuple[TierVote, ...]
-    """In configuration order; a plugin that was not asked allows none."""
-    victims: tuple[TaskKey, ...]
-    is_deciding: bool
+def remaining_victims(votes: Sequence[PluginAnswer]) -> tuple[TaskKey, ...]:
+    """The victims that every answering plugin of a tier allows, as upstream intersects the answers."""
+    victims: tuple[TaskKey, ...] = ()
+    for vote in votes:
+        if vote.state == "answered":
+            allowed = vote.allowed_victims
+            victims = tuple(task for task in victims for other in allowed if task == other) if victims else allowed
+    return victims
 
 
-class VictimObjection(Struct, frozen=True):
+class VictimObjection(NamedTuple):
     """A plugin protects a candidate."""
 
-    tier: int
-    plugin: str
+    vote: PluginAnswer
     reason: str
-    seq: Seq
 
 
 class CandidateOutcome(Struct, frozen=True):
@@ -277,16 +276,12 @@ class CandidateOutcome(Struct, frozen=True):
 
 
 class VictimDecision(Struct, frozen=True):
-    """One decision about victims: the candidates, each tier's answers, and the victims."""
+    """One decision about victims: the hook call, the victims, and the fate of the candidates."""
 
     question: HookCallGroup
-    preemptor: TaskKey | None
     node: NodeName | None
-    candidates: tuple[TaskKey, ...]
-    tiers: tuple[VictimTier, ...]
     victims: tuple[TaskKey, ...]
     """The victims as the action received them; a candidate can occur twice."""
-    deciding_tier: int | None
     outcomes: tuple[CandidateOutcome, ...]
     """The fate of each candidate, in call order."""
     room_equation: Equation | None
@@ -345,56 +340,30 @@ def _latest_question(
 def _build_choice(recording: Recording, seq: Seq, question: HookCallGroup) -> VictimDecision:
     from vcdebug.explain.decisions.equations import room_equation
 
-    preemptor = question.task or None
-    victims = tuple(question.outcome or ())
-    tiers = tuple(_build_tier(question, number) for number in question.tiers)
-    span = recording.span_tree.span_around(seq, Level.NODE)
-    node = None if span is None else span.name
-    fates = tuple(_iter_fates(recording, question, victims))
-    room = None
-    if preemptor is not None and node is not None:
-        room = room_equation(recording, question.first_seq, preemptor, node, victims)
-    deciding_tier = question.deciding_tier
-    return VictimDecision(question, preemptor, node, question.candidates, tiers, victims, deciding_tier, fates, room)
-
-
-def _build_tier(question: HookCallGroup, number: int) -> VictimTier:
-    offers = tuple(_iter_offers(question.tier(number)))
-    victims = offers[-1].remaining if offers else ()
-    return VictimTier(number, offers, victims, number == question.deciding_tier)
-
-
-def _iter_offers(votes: Sequence[PluginAnswer]) -> Iterator[TierVote]:
-    """Yields per plugin of a tier the victims that it allows, and the intersection with the answers before it."""
-    victims: tuple[TaskKey, ...] = ()
-    for vote in votes:
-        if vote.state != "answered":
-            yield TierVote(vote, (), victims)
-            continue
-        allowed: tuple[TaskKey, ...] = vote.result
-        victims = allowed if not victims else tuple(task for task in victims for other in allowed if task == other)
-        yield TierVote(vote, allowed, victims)
+    victims, span = tuple(question.outcome or ()), recording.span_tree.span_around(seq, Level.NODE)
+    fates, room = tuple(_iter_fates(recording, question, victims)), None
+    if question.task and span is not None:
+        room = room_equation(recording, question.first_seq, question.task, span.name, victims)
+    return VictimDecision(question, None if span is None else span.name, victims, fates, room)
 
 
 def _iter_fates(
     recording: Recording, question: HookCallGroup, victims: tuple[TaskKey, ...]
 ) -> Iterator[CandidateOutcome]:
-    answered = [(vote, _protection_notes(recording, vote.seq), vote.seq) for vote in question.answered if vote.seq]
-    for task in question.candidates:
-        objections = tuple(
-            VictimObjection(vote.tier, vote.plugin, notes.get(task, ""), seq)
-            for vote, notes, seq in answered
-            if task not in vote.result
-        )
-        yield CandidateOutcome(task, task in victims, objections)
-
-
-def _protection_notes(recording: Recording, seq: Seq) -> dict[TaskKey, str]:
-    """Candidate → why the plugin protects it, from the equation of its answer."""
     from vcdebug.explain.decisions.equations import equation_at
 
-    equation = equation_at(recording, seq)
-    return {} if equation is None else {term.name: term.note for term in equation.terms if not term.is_met}
+    answered = [(vote, equation_at(recording, vote.seq)) for vote in question.answered if vote.seq]
+    notes = [(vote, {} if found is None else _protection_notes(found)) for vote, found in answered]
+    for task in question.candidates:
+        objections = (
+            VictimObjection(vote, reasons.get(task, "")) for vote, reasons in notes if task not in vote.allowed_victims
+        )
+        yield CandidateOutcome(task, task in victims, tuple(objections))
+
+
+def _protection_notes(equation: Equation) -> dict[TaskKey, str]:
+    """Candidate → why the plugin protects it, from the equation of its answer."""
+    return {term.name: term.note for term in equation.terms if not term.is_met}
 
 
 def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]) -> dict[TaskKey, str]:

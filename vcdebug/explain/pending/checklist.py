@@ -5,14 +5,20 @@ from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.explain import answer
-from vcdebug.explain.answer import ExplanationStep
+from vcdebug.explain.answer import (
+    Advice,
+    Evidence,
+    ExplanationStep,
+    Finding,
+    StepState,
+    proof_of,
+)
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
-from vcdebug.explain.pending.gates.validity import gated, validity
+from vcdebug.explain.pending.gates.validity import gated_job, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
 from vcdebug.explain.plugins.network_topology_aware import NO_HYPER_NODE
@@ -30,7 +36,7 @@ COUNTED_ONCE: Final = "each node is counted once, under its first missing resour
 """Why the scheduler's message may count fewer nodes for a reason than our table."""
 
 
-def steps_outside_session(recording: Recording, finding: answer.Finding) -> tuple[ExplanationStep, ...]:
+def steps_outside_session(recording: Recording, finding: Finding) -> tuple[ExplanationStep, ...]:
     """The only step of a job or pod that is not in the session, with the finding's reason."""
     return (ExplanationStep("job in session", "failed", finding.reason, _opening_seqs(recording)),)
 
@@ -59,23 +65,23 @@ def checklist_steps(view: JobView) -> tuple[ExplanationStep, ...]:
 
 def _enqueued_step(view: JobView) -> ExplanationStep:
     name, finding, answers = "admitted (enqueue)", admission(view), view.calls_about(JOB_ENQUEUEABLE.upstream)
+    phase = view.recording.timeline.opening_phases[view.job.uid]
     if finding is not None:
         return _failed_gate_step(name, finding)
     if answers:
         plugins = ", ".join(event.plugin for _, event in answers)
         return ExplanationStep(name, "passed", f"permitted by {plugins}", tuple(seq for seq, _ in answers))
-    phase = view.recording.timeline.opening_phases[view.job.uid]
     if phase in WAITING_PHASES:
         return ExplanationStep("admission", "passed", f"no plugin was consulted (phase {phase or 'empty'})")
     return ExplanationStep(name, "passed", f"already {phase} before this cycle")
 
 
-def _failed_gate_step(name: str, finding: answer.Finding) -> ExplanationStep:
+def _failed_gate_step(name: str, finding: Finding) -> ExplanationStep:
     return ExplanationStep(name, "failed", finding.cause, tuple(proof.seq for proof in finding.evidence))
 
 
 def _valid_step(view: JobView) -> ExplanationStep:
-    name, finding = "job is valid", validity(view) or gated(view)
+    name, finding = "job is valid", validity(view) or gated_job(view)
     if finding is not None:
         return _failed_gate_step(name, finding)
     seqs = tuple(seq for seq, _ in view.calls_about(JOB_VALID.upstream)[-1:])
@@ -85,16 +91,13 @@ def _valid_step(view: JobView) -> ExplanationStep:
 def _placing_steps(view: JobView) -> Iterator[ExplanationStep]:
     yield _queue_step(view)
     name, tries = "allocate, nodes", view.placing_tries
-    if not tries:
-        yield ExplanationStep(name, "not reached", "no pod was tried")
-        return
     searched = [attempt for attempt in tries if attempt.predicate_passes]
     failed = [attempt for attempt in searched if attempt.last_placement is None]
     if searched:
         yield _search_step(view, (failed or searched)[0], name, "failed" if failed else "passed")
     else:
-        yield ExplanationStep(name, "not reached", "not checked (blocked before)")
-    for visit in [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None][-1:]:
+        yield ExplanationStep(name, "not reached", "not checked (blocked before)" if tries else "no pod was tried")
+    for visit in [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None][-1:] if tries else ():
         yield _statement_step(visit)
 
 
@@ -118,7 +121,7 @@ def _fit_error_text(recording: Recording, attempt: TaskTry) -> str:
     return errors.error_text()
 
 
-def _search_step(view: JobView, attempt: TaskTry, name: str, state: answer.StepState) -> ExplanationStep:
+def _search_step(view: JobView, attempt: TaskTry, name: str, state: StepState) -> ExplanationStep:
     seq, event = attempt.predicate_passes[-1]
     fit_words = f"{attempt.task_name}: fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
     histogram = search_reasons(view, attempt)
@@ -132,7 +135,7 @@ def _search_step(view: JobView, attempt: TaskTry, name: str, state: answer.StepS
 def _statement_step(visit: JobVisit) -> ExplanationStep:
     assert visit.end is not None
     seq, statement = visit.end
-    state: answer.StepState = "passed" if visit.was_committed and statement.ops else "failed"
+    state: StepState = "passed" if visit.was_committed and statement.ops else "failed"
     text = f"{len(visit.planned_tasks)} of {count_noun(len(visit.tries), 'pod')} placed, {_ending_words(visit)}"
     return ExplanationStep(f"{visit.action}, result", state, text, (seq,))
 
@@ -160,12 +163,11 @@ def _gang_steps(view: JobView, action: str) -> Iterator[ExplanationStep]:
     """Yields the steps of gangpreempt or gangreclaim, which place all pods at once or none."""
     yield _starving_step(view, action)
     ends = [(visit, visit.end[0]) for visit in view.visits_of(action) if visit.end is not None]
+    for visit, seq in ends[-1:]:
+        result = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_ending_words(visit)}"
+        yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", result, (seq,))
     if not ends:
         yield ExplanationStep(f"{action}, result", "not reached")
-        return
-    visit, seq = ends[-1]
-    result = f"{count_noun(len(visit.planned_tasks), 'pod')} placed, {_ending_words(visit)}"
-    yield ExplanationStep(f"{action}, result", "passed" if visit.was_committed else "failed", result, (seq,))
 
 
 def _starving_step(view: JobView, action: str) -> ExplanationStep:
@@ -182,13 +184,10 @@ def _starving_step(view: JobView, action: str) -> ExplanationStep:
 
 
 def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
-    name = f"allowed to {visit.action}"
-    never_tries = [
-        attempt.first - 1 for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"
-    ]
-    if never_tries:
-        return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (never_tries[0],))
-    facts = view.facts_of(visit.action)
+    name, facts = f"allowed to {visit.action}", view.facts_of(visit.action)
+    for attempt in visit.tries:
+        if view.tasks[attempt.task].pod.preemption_policy == "Never":
+            return ExplanationStep(name, "failed", "no (preemptionPolicy Never)", (attempt.first - 1,))
     points = (ALLOCATABLE.upstream,) if facts.evicts_by_pod and facts.across_queues else ()
     answers = visit.visit_calls(PREEMPTIVE.upstream)
     for seq, event in (*refusals_in(visit.visit_calls(*points)), *refusals_in(answers)):
@@ -198,19 +197,18 @@ def _entitled_step(view: JobView, visit: JobVisit) -> ExplanationStep | None:
 
 def _victim_steps(visit: JobVisit) -> Iterator[ExplanationStep]:
     name, nodes = f"{visit.action}, candidate victims", visit.nodes
-    if not nodes:
-        yield ExplanationStep(name, "not reached", "no node passed the predicates")
-        return
     calls = [(node.node, seq, event) for node in nodes for seq, event in node.victim_votes]
     votes = [call for call in calls if call[2].candidates]
-    if not votes:
+    if not nodes:
+        yield ExplanationStep(name, "not reached", "no node passed the predicates")
+    elif not votes:
         nodes_text = _count_nodes(node.node for node in nodes)
         yield ExplanationStep(name, "failed", f"none on {nodes_text}", tuple(seq for _, seq, _ in calls[:1]))
-        return
-    yield ExplanationStep(name, "passed", f"found on {_count_nodes(node for node, _, _ in votes)}", (votes[0][1],))
-    yield _vote_step(visit, votes)
-    for last in [call for node in nodes for call in node.later_calls][-1:]:
-        yield _after_step(visit, last)
+    else:
+        yield ExplanationStep(name, "passed", f"found on {_count_nodes(node for node, _, _ in votes)}", (votes[0][1],))
+        yield _vote_step(visit, votes)
+        for last in [call for node in nodes for call in node.later_calls][-1:]:
+            yield _after_step(visit, last)
 
 
 def _count_nodes(names: Iterable[NodeName]) -> str:
@@ -222,23 +220,20 @@ def _vote_step(visit: JobVisit, votes: Sequence[tuple[NodeName, Seq, HookEvent]]
     name = f"{visit.action}, allowed victims"
     if not vetoes:
         return ExplanationStep(name, "passed", "every plugin allowed some", (votes[0][1],))
-    text = "; ".join(
-        f"{plugin} protected all candidates on {_count_nodes(node for _, node in entries)}"
-        for plugin, entries in vetoes.items()
-    )
+    counted = ((plugin, _count_nodes(node for _, node in entries)) for plugin, entries in vetoes.items())
+    text = "; ".join(f"{plugin} protected all candidates on {nodes}" for plugin, nodes in counted)
     seqs = tuple(sorted(seq for entries in vetoes.values() for seq, _ in entries[:2]))
     all_placed = len(visit.planned_tasks) == len(visit.tries)
     return ExplanationStep(name, "passed" if all_placed else "failed", text, seqs)
 
 
 def _after_step(visit: JobVisit, last: NumberedCall) -> ExplanationStep:
-    name, (seq, event) = "quota and predicates after eviction", last
-    if not visit.planned_tasks and is_rejection(event):
+    name, (seq, event), planned = "quota and predicates after eviction", last, visit.planned_tasks
+    if not planned and is_rejection(event):
         text = f"rejected by {event.plugin} ({event.point}) on the last node tried"
         return ExplanationStep(name, "failed", text, (seq,))
-    text = "passed on the last node tried, but no place was reserved there"
-    if visit.planned_tasks:
-        text = f"pass for {count_noun(len(visit.planned_tasks), 'pod')}"
+    unplanned = "passed on the last node tried, but no place was reserved there"
+    text = f"pass for {count_noun(len(planned), 'pod')}" if planned else unplanned
     return ExplanationStep(name, "passed", text, (seq,))
 
 
@@ -254,12 +249,12 @@ def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
     return view.action_ends(ALLOCATE) or len(view.recording)
 
 
-def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[answer.Finding]:
+def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[Finding]:
     """The findings of the gates of a list; a passed gate gives none."""
     return (finding for gate in resolve_gates(references) if (finding := gate(view)) is not None)
 
 
-def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[answer.Finding]:
+def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Finding]:
     """The findings about allocate, the deciding gate first."""
     findings = list(findings_of_gates(view, ALLOCATING))
     refused = allocatable_refusals(view)
@@ -285,52 +280,44 @@ def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[ans
     return [no_best_node_finding(view, task) or not_tried_finding(view)]
 
 
-def not_tried_finding(view: JobView) -> answer.Finding:
+def not_tried_finding(view: JobView) -> Finding:
     """The finding if no action tried the job although it fits a node, or if no pod of it is Pending."""
-    actions = ", ".join(view.actions)
-    task = view.blocked_task
+    task, evidence = view.blocked_task, _last_action_evidence(view, "the last action ends")
+    advice = (Advice.for_owner("Check the actions, and the next cycle."),)
     if task is None:
-        headline = answer.CauseHeadline(view.job.uid, "has no Pending pods", "every pod has a node or has ended")
-    elif task.best_effort and BACKFILL not in view.actions:
+        reason, state = "every pod has a node or has ended", "has no Pending pods"
+        return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, state=state)
+    if task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
-    elif finding := _passed_over_finding(view, task) or _failed_role_finding(view, task):
+    if finding := _passed_over_finding(view, task) or _failed_role_finding(view, task):
         return finding
-    else:
-        headline = answer.pending_headline(
-            view.job.uid, f"no action ({actions}) tried to place {task.name}, although it fits a node"
-        )
-    evidence = _last_action_evidence(view, "the last action ends")
-    return answer.Finding(
-        NOT_TRIED_CAUSE, headline, {}, evidence, (answer.owner_advice("Check the actions, and the next cycle."),)
-    )
+    reason = f"no action ({', '.join(view.actions)}) tried to place {task.name}, although it fits a node"
+    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice)
 
 
-def _failed_role_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
     """The finding for older releases, in which the first pod that fits no node ends backfill; else None."""
     start, end = view.action_starts(BACKFILL), view.action_ends(BACKFILL)
     release = view.recording.snapshot.release
     if start is None or end is None or not (task.best_effort and release.has_older_form(BACKFILL_ENDS_AT_FAILURE)):
         return None
-    failed = [
-        (seq, event.task)
-        for seq, event in view.recording.events_of_type(PredicateEvent)
-        if start < seq < end and not len(event.feasible)
-    ]
+    searches = [(seq, event) for seq, event in view.recording.events_of_type(PredicateEvent) if start < seq < end]
+    failed = [(seq, event.task) for seq, event in searches if not len(event.feasible)]
     if not failed:
         return None
     seq, failed_pod = failed[-1]
-    headline = answer.pending_headline(view.job.uid, f"backfill ended at {failed_pod}, and {task.name} is behind it")
+    reason = f"backfill ended at {failed_pod}, and {task.name} is behind it"
     facts = (f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods.",)
-    evidence = (answer.Evidence(seq, f"no node fits {failed_pod}"),)
-    advice = (answer.owner_advice(f"Find out why no node fits {failed_pod}: vcdebug explain."),)
-    return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
+    evidence = (Evidence(seq, f"no node fits {failed_pod}"),)
+    advice = (Advice.for_owner(f"Find out why no node fits {failed_pod}: vcdebug explain."),)
+    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)
 
 
-def _last_action_evidence(view: JobView, text: str) -> tuple[answer.Evidence, ...]:
-    return answer.proof_of(view.action_ends(view.actions[-1]) if view.actions else None, text)
+def _last_action_evidence(view: JobView, text: str) -> tuple[Evidence, ...]:
+    return proof_of(view.action_ends(view.actions[-1]) if view.actions else None, text)
 
 
-def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
     """The finding if allocate skipped the task because another pod of its role had found no node; else None."""
     own_tries = [attempt for attempt in view.placing_tries if attempt.task == task.key]
     failed = [attempt for attempt in view.failed_tries() if attempt.predicate_passes and attempt.task != task.key]
@@ -340,28 +327,26 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
         return None
     name = view.tasks[same_role[0].task].name
     role = f"role {task.task_role}" if task.task_role else "its job"
-    headline = answer.pending_headline(view.job.uid, f"allocate skipped {task.name}, although it fits a node")
+    reason = f"allocate skipped {task.name}, although it fits a node"
     facts = (f"After {name} of {role} found no node, allocate skips the other pods of {role}.",)
     evidence = (
-        answer.Evidence(same_role[0].predicate_passes[0][0], f"no node for {name}"),
-        answer.Evidence(own_tries[0].first, f"{task.name} is skipped without a check of any node"),
+        Evidence(same_role[0].predicate_passes[0][0], f"no node for {name}"),
+        Evidence(own_tries[0].first, f"{task.name} is skipped without a check of any node"),
     )
     advice = (
-        answer.outside_advice(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
-        answer.owner_advice("Give the pods different roles (task names)."),
+        Advice.from_outside(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
+        Advice.for_owner("Give the pods different roles (task names)."),
     )
-    return answer.Finding(NOT_TRIED_CAUSE, headline, {}, evidence, advice, facts=facts)
+    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)
 
 
-def _no_backfill_finding(view: JobView, task: TaskInfo) -> answer.Finding:
+def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
     """The finding for a pod without requests if no configured action places such pods."""
     reason = f"{task.name} requests no resources, and {BACKFILL} is not in actions ({', '.join(view.actions)})"
     evidence = _last_action_evidence(view, "the last action ends, and no action tried it")
     advice = (
-        answer.owner_advice(f"Set a cpu or memory request in {task.name}."),
-        answer.cluster_admin_advice(f"Add {BACKFILL} to actions."),
+        Advice.for_owner(f"Set a cpu or memory request in {task.name}."),
+        Advice.cluster_admin(f"Add {BACKFILL} to actions."),
     )
     facts = (f"Only {BACKFILL} places pods without requests (best effort).",)
-    return answer.Finding(
-        NOT_TRIED_CAUSE, answer.pending_headline(view.job.uid, reason), {}, evidence, advice, facts=facts
-    )
+    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)

@@ -5,8 +5,7 @@ from functools import partial
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
-from vcdebug.explain import answer
-from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
+from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
@@ -53,7 +52,7 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         check = f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
         yield ConstraintFailure(
             f"{join_names(names)} {verb_for(len(names), 'is')} NotReady (taint {text})",
-            (answer.cluster_admin_advice(check),),
+            (Advice.cluster_admin(check),),
         )
     conditions = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
     for text in conditions:
@@ -97,7 +96,7 @@ def _port_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             other = f"Use a free host port, or remove hostPort {port.port} (a Service does not need it)."
             yield ConstraintFailure(
                 f"Host port {port.port} is already used by {join_names(holders, placement_constraints.MAX_HOLDERS)}",
-                (answer.owner_advice(other),),
+                (Advice.for_owner(other),),
             )
 
 
@@ -112,7 +111,7 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         names = (f"{other.name} on {other.node_name}" for other in conflicts.values())
         yield ConstraintFailure(
             f"Its required podAntiAffinity conflicts with {join_names(names, placement_constraints.MAX_HOLDERS)}",
-            (answer.owner_advice("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
+            (Advice.for_owner("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
             ConstraintKind.POD_AFFINITY,
         )
     own_labels = _label_group(fits.task)
@@ -191,7 +190,7 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     counts = f"; {ENQUEUE} counts all nodes, not only those that the pods can use" if admitted_by_all else ""
     yield ConstraintFailure(
         f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both_jobs}{counts}",
-        (answer.outside_advice(f"Delete {jobs} or this job, and {fewer}.", answer.AdviceHarm.QUEUE),),
+        (Advice.from_outside(f"Delete {jobs} or this job, and {fewer}.", AdviceHarm.QUEUE),),
     )
 
 
@@ -232,24 +231,22 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
 )
 
 
-_CLUSTER = answer.AdviceHarm.CLUSTER
-_CHANGE_REQUEST = answer.owner_advice("Change the pod's nodeSelector, affinity, tolerations or requests.")
+_CLUSTER = AdviceHarm.CLUSTER
+_CHANGE_REQUEST = Advice.for_owner("Change the pod's nodeSelector, affinity, tolerations or requests.")
 
 
 def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
     if drivers := csi_drivers(snapshot, unprovided):
         return (
-            answer.cluster_admin_advice(
-                f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."
-            ),
+            Advice.cluster_admin(f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."),
         )
     if unprovided:
         device = "; for a device, check that its device plugin runs on the nodes"
-        return (answer.cluster_admin_advice(f"Add a node that provides {join_names(unprovided)}{device}."),)
+        return (Advice.cluster_admin(f"Add a node that provides {join_names(unprovided)}{device}."),)
     return (
-        answer.owner_advice("Split the pod into smaller ones."),
-        answer.cluster_admin_advice("Add a node of that size."),
+        Advice.for_owner("Split the pod into smaller ones."),
+        Advice.cluster_admin("Add a node of that size."),
     )
 
 
@@ -266,7 +263,7 @@ def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons:
 
 def _cordon_advice(fits: NodeFits) -> Iterator[Advice]:
     cordoned = (node.name for node in fits.of_kind("unresolvable") if ConstraintKind.CORDON.is_about(node.reason))
-    yield answer.cluster_admin_advice(f"Uncordon {join_names(cordoned)} when the maintenance is done.")
+    yield Advice.cluster_admin(f"Uncordon {join_names(cordoned)} when the maintenance is done.")
 
 
 def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
@@ -277,37 +274,37 @@ def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
         for taint in untolerated_taints(fits, node):
             removable.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
             tolerable.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
-    yield answer.add_nodes_advice(fits.task.init_resreq)
+    yield Advice.add_nodes(fits.task.init_resreq)
     if removable:
         words = f"Remove taint {join_names(removable)} when it is no longer needed."
-        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, is_risky=True)
+        yield Advice(words, AdviceHarm.CLUSTER, is_risky=True)
     if tolerable:
         words = f"Add a toleration for {join_names(tolerable)}, if the node's owner agrees."
-        yield answer.Advice(words, answer.AdviceHarm.CLUSTER, is_risky=True)
+        yield Advice(words, AdviceHarm.CLUSTER, is_risky=True)
 
 
 _GENERAL_ADVICE: Mapping[ConstraintKind, tuple[Advice, ...]] = {
     ConstraintKind.NODE_GROUP: (
-        answer.queue_admin_advice("Change spec.affinity of the queue."),
-        answer.cluster_admin_advice("Label a node with the node group of the queue."),
+        Advice.queue_admin("Change spec.affinity of the queue."),
+        Advice.cluster_admin("Label a node with the node group of the queue."),
     ),
     ConstraintKind.LABELS: (
-        answer.owner_advice("Change the pod's nodeSelector or affinity."),
-        answer.cluster_admin_advice("Label a node accordingly."),
+        Advice.for_owner("Change the pod's nodeSelector or affinity."),
+        Advice.cluster_admin("Label a node accordingly."),
     ),
-    ConstraintKind.POD_AFFINITY: (answer.owner_advice("Change the podAffinity or podAntiAffinity of the pod."),),
+    ConstraintKind.POD_AFFINITY: (Advice.for_owner("Change the podAffinity or podAntiAffinity of the pod."),),
     ConstraintKind.NUMA: (
-        answer.outside_advice("Check the kubelets' CPU and topology policies and the Numatopology objects.", _CLUSTER),
+        Advice.from_outside("Check the kubelets' CPU and topology policies and the Numatopology objects.", _CLUSTER),
     ),
     ConstraintKind.LOAD: (
-        answer.owner_advice("Wait until the load of the nodes falls."),
-        answer.cluster_admin_advice("Raise the thresholds of plugin usage."),
+        Advice.for_owner("Wait until the load of the nodes falls."),
+        Advice.cluster_admin("Raise the thresholds of plugin usage."),
     ),
     ConstraintKind.DEVICE_POOL: (
-        answer.outside_advice("Check the driver's ResourceSlices: pools must be complete, devices unique.", _CLUSTER),
+        Advice.from_outside("Check the driver's ResourceSlices: pools must be complete, devices unique.", _CLUSTER),
     ),
     ConstraintKind.VOLUME: (
-        answer.owner_advice("Check the pod's PersistentVolumeClaims and the zones of their volumes."),
+        Advice.for_owner("Check the pod's PersistentVolumeClaims and the zones of their volumes."),
     ),
 }
 _ADVICE_ON_NODES: Mapping[ConstraintKind, Callable[[NodeFits], Iterator[Advice]]] = {
@@ -324,9 +321,9 @@ def advice_for_unresolvable(fits: NodeFits, failures: Sequence[ConstraintFailure
 def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
     """Advice if some nodes lack room and others refuse for other reasons."""
     refusal_advice = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
-    nearest, add_nodes = fits.nearest_node, answer.add_nodes_advice(fits.task.init_resreq)
+    nearest, add_nodes = fits.nearest_node, Advice.add_nodes(fits.task.init_resreq)
     if nearest is not None and nearest.short:
-        free = answer.queue_admin_advice(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
+        free = Advice.queue_admin(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
         return tuple(
             dict.fromkeys(
                 (*(line for failure in failures for line in failure.advice), free, add_nodes, *refusal_advice)

@@ -12,15 +12,7 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    AdviceHarm,
-    CauseHeadline,
-    Explanation,
-    cluster_admin_advice,
-    outside_advice,
-)
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, Explanation
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
@@ -76,21 +68,22 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     is_placed = finding.cause in (PLACES_CAUSE, ADMITTED_CAUSE)
     contradiction = next(_contradictions(view, finding.headline), None) if is_placed else None
     unseen = _unseen_node(view) if not explanation.scheduled else None
-    facts = finding.facts
     if subject.detailed:
         unchecked = _unchecked_node_facts(view) if finding.cause == PLACES_CAUSE else ()
-        facts = (*unchecked, *facts, *_stale_states(view), *_unread_settings(view))
+        finding = finding.with_additions(*unchecked, in_front=True).with_additions(
+            *_stale_states(view), *_unread_settings(view)
+        )
+    advised = explanation.advised
     if unseen is not None:
-        fact, seeing = unseen
-        facts, advised = (*facts[:1], fact, *facts[1:]), (seeing, *explanation.advised)
-        return replace(explanation, dominant=replace(finding, facts=facts), advised=advised)
-    if contradiction is None:
-        return replace(explanation, dominant=replace(finding, facts=facts)) if facts != finding.facts else explanation
-    state = f", but {contradiction.state}" if contradiction.state else ""
-    headline = finding.headline._replace(state=f"{finding.headline.state}{state}")
-    headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
-    dominant = replace(finding, headline=headline, facts=(*contradiction.facts, *facts))
-    return replace(explanation, dominant=dominant, advised=(*explanation.advised, *contradiction.advice))
+        finding = replace(finding, facts=(*finding.facts[:1], unseen[0], *finding.facts[1:]))
+        advised = (unseen[1], *advised)
+    elif contradiction is not None:
+        but = f", but {contradiction.state}" if contradiction.state else ""
+        headline = finding.headline._replace(state=f"{finding.headline.state}{but}")
+        headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
+        finding = replace(finding.with_additions(*contradiction.facts, in_front=True), headline=headline)
+        advised = (*advised, *contradiction.advice)
+    return replace(explanation, dominant=finding, advised=advised)
 
 
 def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contradiction]:
@@ -114,7 +107,7 @@ _EITHER: Final = "Either room has become free just now, or it knows something th
 def _compare_advice() -> Advice:
     restart = "restart the scheduler, so that it reads devices, NUMA nodes and volumes again"
     words = f"If it stays Pending, compare its log (vcdebug check LOG SNAPSHOT), or {restart}."
-    return outside_advice(words, AdviceHarm.CLUSTER)
+    return Advice.from_outside(words, AdviceHarm.CLUSTER)
 
 
 def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
@@ -126,7 +119,7 @@ def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
         if all(allocatable.get(key) - used.get(key) >= amount for key, amount in task.init_resreq.items()):
             flag, (key, _, value) = f"--node-selector={','.join(selector)}", selector[0].partition(":")
             edit = f"Node/{name}:metadata.labels[{key}]={value}"
-            advice = cluster_admin_advice(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
+            advice = Advice.cluster_admin(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
             return f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice
     return None
 
@@ -135,14 +128,11 @@ def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
 def _unseen_nodes(recording: Recording) -> Mapping[str, tuple[Resource, Resource]]:
     """Node outside the session → (allocatable, what its pods request)."""
     up = (task for task in recording.timeline.tasks.values() if task.status not in ENDED_STATUSES)
-    tasks = group_by_key((task.node_name, task) for task in up)
-    unseen = {name_of(node): node for node in recording.snapshot.objects_of("Node")}
+    requests = group_by_key((task.node_name, task.resreq) for task in up)
+    nodes = ((name_of(node), status_of(node).get("allocatable")) for node in recording.snapshot.objects_of("Node"))
     return {
-        name: (
-            Resource.from_list(status_of(node).get("allocatable")),
-            sum_resources(task.resreq for task in tasks.get(NodeName(name), ())),
-        )
-        for name, node in unseen.items()
+        name: (Resource.from_list(allocatable), sum_resources(requests.get(NodeName(name), ())))
+        for name, allocatable in nodes
         if name not in recording.session.nodes
     }
 
@@ -215,15 +205,17 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
             message = str(condition.get("message") or "")
             is_refused = (condition.get("type"), condition.get("status")) == ("PodScheduled", "False")
             age = _refused_for(view, condition.get("lastTransitionTime")) if is_refused and message else 0.0
-            if age >= _REFUSED_SECONDS:
-                quoted = shorten_end(message, MAX_QUOTED) if len(message) > MAX_QUOTED else message.rstrip(".")
-                claims = unbound_claims(view.recording.snapshot, task.pod) if "volume" in message else iter(())
-                unbound = next(claims, None)
-                said, why, advice = f'about {task.name}: "{quoted}"', _EITHER, _compare_advice()
-                if unbound is not None:
-                    why = f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}."
-                    advice = unbound[1]
-                yield _refused(age, said, why, advice)
+            if age < _REFUSED_SECONDS:
+                continue
+            quoted = shorten_end(message, MAX_QUOTED) if len(message) > MAX_QUOTED else message.rstrip(".")
+            unbound = next(unbound_claims(view.recording.snapshot, task.pod), None) if "volume" in message else None
+            why, advice = _EITHER, _compare_advice()
+            if unbound is not None:
+                why, advice = (
+                    f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}.",
+                    unbound[1],
+                )
+            yield _refused(age, f'about {task.name}: "{quoted}"', why, advice)
 
 
 def _refused(age: float, said: str, why: str, advice: Advice) -> _Contradiction:
@@ -276,20 +268,17 @@ _ONE_POD_PULL: Final = "#5774"
 def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
     """Yields a claim for one pod alone that a placed pod shares with a pod on a node."""
     placed = [task for task in view.placed_tasks if claim_names_of(task.pod)]
-    if not placed:
-        return
-    mounting = _pods_by_single_claim(view.recording)
-    for task in placed if mounting else ():
-        for name in claim_names_of(task.pod):
-            holder = next((one for one in mounting.get(f"{task.namespace}/{name}", ()) if one.key != task.key), None)
-            if holder is not None:
-                rule = f"Its claim {name} is {_ONE_POD}, and {holder.name} on {holder.node_name} uses it"
-                release = view.recording.snapshot.release.display_name()
-                why = f"{release} does not compare that (pull request {_ONE_POD_PULL} does)"
-                delete = outside_advice(f"End {holder.name} first, or give the claim access mode ReadWriteOnce.")
-                yield _Contradiction(
-                    "cannot start there", (f"{rule}: the kubelet refuses {task.name}; {why}.",), (delete,)
-                )
+    mounting = _pods_by_single_claim(view.recording) if placed else {}
+    claims = ((task, name) for task in placed for name in claim_names_of(task.pod)) if mounting else ()
+    for task, name in claims:
+        holder = next((one for one in mounting.get(f"{task.namespace}/{name}", ()) if one.key != task.key), None)
+        if holder is not None:
+            rule = f"Its claim {name} is {_ONE_POD}, and {holder.name} on {holder.node_name} uses it"
+            release = view.recording.snapshot.release.display_name()
+            why = f"{release} does not compare that (pull request {_ONE_POD_PULL} does)"
+            facts = (f"{rule}: the kubelet refuses {task.name}; {why}.",)
+            delete = Advice.from_outside(f"End {holder.name} first, or give the claim access mode ReadWriteOnce.")
+            yield _Contradiction("cannot start there", facts, (delete,))
 
 
 @per_recording()
@@ -339,7 +328,7 @@ def _broken_rules(view: JobView) -> Iterator[_Contradiction]:
             why = fault or "labels or pods have changed since, or another scheduler placed them"
             pods = "Delete the pods that are too many: they are created again and placed by the rule."
             facts = (f"{where}.", f"A scheduler checks this rule only when it places a pod: {why}.")
-            yield _Contradiction(f"breaks its {rule}", facts, (outside_advice(f"{upgrade}{pods}"),))
+            yield _Contradiction(f"breaks its {rule}", facts, (Advice.from_outside(f"{upgrade}{pods}"),))
 
 
 def _known_fault(view: JobView, rule: str) -> tuple[str, str]:
@@ -354,15 +343,14 @@ def _known_fault(view: JobView, rule: str) -> tuple[str, str]:
 
 def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
     """Yields that running pods of the job's queue hold more than its capability of what the job's pods ask for."""
-    for name, held_text, limit_text in _amounts_above_capability(view.recording, view.queue.name):
+    queue = view.queue.name
+    for name, held_text, limit_text in _amounts_above_capability(view.recording, queue):
         if any(task.resreq.get(name) for task in view.tasks.values()):
             fault, upgrade = _known_fault(view, "capability")
             why = fault or "the capability was lowered since, or the pods were placed without it"
-            fact = f"Queue {view.queue.name} holds {held_text} {name} of its capability {limit_text}: {why}."
-            ends = (
-                f"End pods of queue {view.queue.name}: no action evicts for a capability, and it gets no more before."
-            )
-            advice = outside_advice(f"{upgrade}{ends}", AdviceHarm.QUEUE)
+            fact = f"Queue {queue} holds {held_text} {name} of its capability {limit_text}: {why}."
+            ends = f"End pods of queue {queue}: no action evicts for a capability, and it gets no more before."
+            advice = Advice.from_outside(f"{upgrade}{ends}", AdviceHarm.QUEUE)
             yield _Contradiction("its queue is above its capability", (fact,), (advice,))
 
 

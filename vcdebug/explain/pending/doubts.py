@@ -8,15 +8,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.amount_text import format_amounts_apart, format_number, join_names
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    AdviceHarm,
-    CauseHeadline,
-    Explanation,
-    Finding,
-    outside_advice,
-)
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, Explanation, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
@@ -30,7 +22,6 @@ from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.releases.release import Release
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED
@@ -48,23 +39,15 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, explanation:
     """The answer with a first line that is true on its own: it names kinds that the job states and the snapshot lacks,
     and what a release older than all that are replayed decides otherwise.
     """
-    finding = explanation.dominant
+    finding, release = explanation.dominant, recording.snapshot.release
     kinds = tuple(kind for kind, _ in _kinds_needed_by(recording, subject))
     change = f"may change: the snapshot has {join_kinds(kinds)}" if kinds else ""
-    if is_before_v1_10(recording.snapshot.release) and subject.job in recording.session.jobs:
-        view, stated = view_of(recording, subject), recording.snapshot.release.stated_name
+    # docs/releases.md lists what releases before v1.10, the oldest that is replayed, do otherwise.
+    if _BEFORE_1_10.fullmatch(release.stated_name) and subject.job in recording.session.jobs:
+        view = view_of(recording, subject)
         if finding.cause in WITHOUT_QUOTA and (excess := _excess_not_asked(view)):
-            headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {stated}", excess[0])
-            nearest = f"{recording.snapshot.release.name}, the nearest release that is replayed"
-            fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
-            holding = f"Held or reserved by {join_names(excess[1])}."
-            older = replace(finding, headline=headline, facts=(holding, fact, *finding.facts))
-            advice = (
-                outside_advice(f"Upgrade Volcano {stated} to v1.10.0 or later.", AdviceHarm.CLUSTER),
-                outside_advice(_release_words(view, excess[1]), AdviceHarm.QUEUE),
-            )
-            return replace(explanation, dominant=older, advised=(*advice, *explanation.advised))
-        change = change or next((f"{stated} {text}" for text in _iter_older_rules(view, finding)), "")
+            return _rejected_by_older(view, explanation, *excess)
+        change = change or next((f"{release.stated_name} {text}" for text in _iter_older_rules(view, finding)), "")
     headline = finding.headline._replace(state=f"{finding.headline.state} ({change})")
     # Where the first line would be too long, the doubt below it says so.
     fits = change and len(str(headline)) <= MAX_LINE_LENGTH
@@ -82,29 +65,35 @@ def rejected_conf(recording: Recording) -> tuple[tuple[str, ...], tuple[Advice, 
         return (fact,), ()
     words = f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read"
     why = "no release from v1.10 on has them, and none reserves nodes for a job"
-    return (fact,), (outside_advice(f"{words}: {why}.", AdviceHarm.CLUSTER),)
+    return (fact,), (Advice.from_outside(f"{words}: {why}.", AdviceHarm.CLUSTER),)
 
 
 _REMOVED_ACTIONS: Final = ("elect", "reserve")
 """Actions of old releases, with which plugin reservation locked nodes for one large job."""
 
 
-def _release_words(view: JobView, holders: Sequence[JobId]) -> str:
-    """What frees the resource: PodGroups without pods, which only reserve it, are deleted first."""
+def _rejected_by_older(view: JobView, explanation: Explanation, reason: str, holders: list[JobId]) -> Explanation:
+    """The answer for a job that an older release does not admit, since others hold more than a limit."""
+    finding, release = explanation.dominant, view.recording.snapshot.release
+    headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {release.stated_name}", reason)
+    nearest = f"{release.name}, the nearest release that is replayed"
+    fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
+    older = replace(finding, headline=headline).with_additions(
+        f"Held or reserved by {join_names(holders)}.", fact, in_front=True
+    )
+    # PodGroups without pods only reserve it, so they are deleted first.
     empty = [uid for uid in holders if not view.session.jobs[uid].tasks]
-    if not empty:
-        return f"Wait for or delete {join_names(holders)}."
-    return f"Delete what only reserves it, without pods: PodGroup {join_names(empty)}."
+    delete = f"Delete what only reserves it, without pods: PodGroup {join_names(empty)}."
+    advice = (
+        Advice.from_outside(f"Upgrade Volcano {release.stated_name} to v1.10.0 or later.", AdviceHarm.CLUSTER),
+        Advice.from_outside(delete if empty else f"Wait for or delete {join_names(holders)}.", AdviceHarm.QUEUE),
+    )
+    return replace(explanation, dominant=older, advised=(*advice, *explanation.advised))
 
 
 WITHOUT_QUOTA: Final = (PLACES_CAUSE, ADMITTED_CAUSE, NOT_ENOUGH)
 """Causes of jobs that the replayed release admits."""
 _BEFORE_1_10: Final = re.compile(r"v?1\.[0-9](\.\d+)?([-+].*)?")
-
-
-def is_before_v1_10(release: Release) -> bool:
-    """Whether the stated release is older than all that are replayed; docs/releases.md lists what it does otherwise."""
-    return _BEFORE_1_10.fullmatch(release.stated_name) is not None
 
 
 def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
@@ -117,12 +106,6 @@ def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
         yield "ends a job at its first pod that fits no node"
     if finding.cause == PREEMPTIVE and CAPACITY in view.recording.conf.plugin_names():
         yield "lets a queue reclaim while it uses less than it deserves of any resource"
-
-
-def _held_or_reserved(job: JobInfo, resource: str, *, is_inqueue: bool) -> float:
-    """What a job's pods hold of a resource, or what its minimum reserves where it is Inqueue."""
-    minimum = job.pod_group.min_resources if is_inqueue else None
-    return max(job.allocated.get(resource), minimum.get(resource) if minimum is not None else 0.0)
 
 
 class _Ledger(NamedTuple):
@@ -156,15 +139,18 @@ def _excess_not_asked(view: JobView) -> tuple[str, list[JobId]] | None:
     if own is None or phases.get(view.job.uid) not in ("", PENDING):
         return None
     for ledger in _ledgers(view):
+        # What a job's pods hold, or what its minimum reserves where it is Inqueue.
+        minimums = [job.pod_group.min_resources if phases.get(job.uid) == INQUEUE else None for job in ledger.jobs]
         for name in dict.fromkeys(ledger.names):
-            amounts = [_held_or_reserved(job, name, is_inqueue=phases.get(job.uid) == INQUEUE) for job in ledger.jobs]
-            held, limit = fsum(amounts), ledger.limit.get(name)
+            amounts = {
+                job.uid: max(job.allocated.get(name), minimum.get(name) if minimum is not None else 0.0)
+                for job, minimum in zip(ledger.jobs, minimums, strict=True)
+            }
+            held, limit = fsum(amounts.values()), ledger.limit.get(name)
             if held > limit and name != PODS and not own.get(name):
-                held_text, limit_text = format_amounts_apart(name, held, limit)
-                reason = (
-                    f"it compares all resources, and {held_text} {name} exceed the {ledger.where.format(limit_text)}"
-                )
-                return reason, [job.uid for job, one in zip(ledger.jobs, amounts, strict=True) if one]
+                texts = format_amounts_apart(name, held, limit)
+                exceeding = f"{texts[0]} {name} exceed the {ledger.where.format(texts[1])}"
+                return f"it compares all resources, and {exceeding}", [uid for uid, amount in amounts.items() if amount]
     return None
 
 
@@ -201,9 +187,8 @@ def _doubt_of_process(recording: Recording, subject: ExplainSubject) -> str:
         return ""
     ledgers = _ledgers_by_device(recording).values()
     tasks = view_of(recording, subject).pending_at_open if ledgers else ()
-    if not any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers):
-        return ""
-    return "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
+    words = "nothing says when the scheduler started, and a running process is assumed (meta.json: scheduler.started)"
+    return words if any(ledger.has_device_request(task.pod) for task in tasks for ledger in ledgers) else ""
 
 
 @per_recording()

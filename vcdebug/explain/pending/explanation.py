@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
@@ -20,9 +20,6 @@ from vcdebug.explain.answer import (
     Explanation,
     ExplanationStep,
     Finding,
-    cluster_admin_advice,
-    outside_advice,
-    owner_advice,
     seconds_since,
     sort_by_harm,
 )
@@ -31,21 +28,13 @@ from vcdebug.explain.job_view import (
     ExplainSubject,
     JobView,
     NotFoundError,
-    condition_facts,
     find_subject,
-    karpenter_facts,
     view_of,
 )
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.contradictions import add_contradictions
-from vcdebug.explain.pending.doubts import (
-    cluster_excess,
-    doubt_of_input,
-    doubts_about,
-    qualify_headline,
-    rejected_conf,
-)
+from vcdebug.explain.pending.doubts import cluster_excess, doubt_of_input, doubts_about, qualify_headline, rejected_conf
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -109,9 +98,8 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     reported = event_facts(recording, subject) if subject.detailed else ()
     own_facts = [fact for fact in dominant.facts if not reported or fact != SKIP_FACT]
     rejected, correcting = rejected_conf(recording)
-    facts = (*rejected, *own_facts, *reported)
-    explanation = replace(explanation, advised=(*correcting, *explanation.advised)) if correcting else explanation
-    dominant = replace(dominant, facts=facts) if facts != dominant.facts else dominant
+    dominant = replace(dominant, facts=(*rejected, *own_facts, *reported))
+    explanation = replace(explanation, advised=(*correcting, *explanation.advised))
     doubt = "; ".join(doubts_about(recording, subject))
     explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
     if dominant.cause != CAPTURE_INCOMPLETE:
@@ -131,16 +119,18 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     early = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     capture = capture_incomplete(recording, subject) if early is None else None
     by_cause: dict[str, Finding] = {}
-    findings = (
-        [capture] if capture else judge_job(view) if early is None else [early, *_contributing_findings(view, early)]
-    )
+    findings = [capture] if capture else [early] if early is not None else judge_job(view)
+    if early is not None and early.cause == PHANTOM_CAUSE:
+        findings += stopping_findings(recording, view)
+    elif early is not None and view.unplaced_tasks and view.pod is None:
+        findings += judge_job(view)
     for finding in findings:
         # Several gates can find the same cause; the first finding is the nearest to the decision.
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
-    dominant, steps = _with_minimum_fact(view, _add_admitted(view, first)), tuple[ExplanationStep, ...]()
+    dominant, steps = first.with_additions(*_iter_additions(view, first.cause)), tuple[ExplanationStep, ...]()
     if subject.detailed:
-        dominant, steps = _add_reported(view, _add_turn(view, dominant)), checklist.checklist_steps(view)
+        dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     if dominant.cause not in HAS_CAUSES:
         dominant = add_other_groups(view, dominant)
         by_cause[dominant.cause] = dominant
@@ -153,69 +143,91 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 def _add_reported(view: JobView, finding: Finding) -> Finding:
     """Add what conditions say, and what Karpenter adds for it, in vain where a queue refuses."""
     if allocatable_refusals(view):
-        vain = karpenter_facts(view, in_vain=True) if finding.cause == NOT_ALLOCATABLE else ()
-        return replace(finding, facts=(*finding.facts, *vain)) if vain else finding
+        vain = _karpenter_facts(view, in_vain=True) if finding.cause == NOT_ALLOCATABLE else ()
+        return finding.with_additions(*vain)
     if finding.cause == DISCARD_CAUSE:
-        return replace(finding, facts=(*finding.facts, *condition_facts(view)))
-    further = karpenter_facts(view) if finding.cause == MIXED_CAUSE else ()
-    return replace(finding, facts=(*finding.facts[:1], *further, *finding.facts[1:])) if further else finding
+        return finding.with_additions(*_condition_facts(view))
+    further = _karpenter_facts(view) if finding.cause == MIXED_CAUSE else ()
+    return replace(finding, facts=(*finding.facts[:1], *further, *finding.facts[1:]))
 
 
-def _with_minimum_fact(view: JobView, finding: Finding) -> Finding:
-    """Add the fact that minMember is met, so gang does not block the Pending pods, or how many pods of it run."""
-    ready, minimum = view.job.ready_task_num(), view.job.min_available
-    if (
-        not view.unplaced_tasks
-        or not (ready or minimum <= 0)
-        or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING)
-    ):
-        return finding
-    if ready < minimum:
-        # A gang that lost pods: what is short is only a part of it.
-        fact = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
-        return replace(finding, facts=(*finding.facts, fact)) if finding.cause in ROOM_CAUSES else finding
-    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
-    fact = f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
-    excess = cluster_excess(view)
-    if excess and ENQUEUE in view.actions:
-        admitted = f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
-        lower = f"Set overcommit-factor to 1: jobs with more {excess.name} than the cluster has are then not admitted."
-        also = (outside_advice(lower, AdviceHarm.CLUSTER),) if OVERCOMMIT in view.recording.conf.plugin_names() else ()
-        return replace(finding, facts=(*finding.facts, fact, admitted), advice=(*finding.advice, *also))
-    return replace(finding, facts=(*finding.facts, fact), advice=(*finding.advice, *_minimum_of_spark(view)))
+KARPENTER_LABEL: Final = "karpenter.sh/nodepool"
 
 
-def _minimum_of_spark(view: JobView) -> tuple[Advice, ...]:
-    """How a SparkApplication starts as a whole: its driver creates the executors, so minMember has to be 1."""
-    is_spark = any(name.startswith("SparkApplication ") for name in owner_names(view.job.pod_group.manifest))
-    if not is_spark or view.job.pod_group.min_resources is not None:
+def _karpenter_facts(view: JobView, *, in_vain: bool = False) -> tuple[str, ...]:
+    """A sentence about nodes that Karpenter adds for the Pending pods, perhaps in vain; empty without its nodes."""
+    reasons = {view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks}
+    if reasons != {"Unschedulable"} or not any(KARPENTER_LABEL in node.labels for node in view.session.nodes.values()):
         return ()
-    where = "SparkApplication: spec.batchSchedulerOptions.resources"
-    effect = "enqueue then admits an application only where all of it fits"
-    return (outside_advice(f"State minResources of the driver and its executors ({where}): {effect}."),)
+    said = f'the condition of {count_noun(len(view.unplaced_tasks), "Pending pod")} says "Unschedulable"'
+    if in_vain:
+        return (f"New nodes do not help. Karpenter adds and keeps some all the same: {said}, not which queue refuses.",)
+    selector = view.unplaced_tasks[0].pod.spec.get("nodeSelector") or {}
+    labels = join_names(f"{key}={value}" for key, value in selector.items())
+    offer = f" from a NodePool with {labels}, if there is one" if labels else ""
+    return (f"Karpenter can add nodes{offer}: {said}.",)
 
 
-def _add_turn(view: JobView, finding: Finding) -> Finding:
-    """If room decides, add the fact which jobs of the queue come first."""
-    turns = _turn_facts(view) if finding.cause in ROOM_CAUSES else ()
+def _condition_facts(view: JobView) -> tuple[str, ...]:
+    """A sentence about the pods for which a cluster autoscaler adds no node, if a gang fits in part; else empty."""
+    reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks]
+    placed = reasons.count("Schedulable")
+    if not 0 < placed < len(reasons):
+        return ()
+    unplaced_pods = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
+    return (
+        f'A cluster autoscaler adds nodes for {unplaced_pods}: the condition of the other {placed} says "Schedulable".',
+    )
+
+
+def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
+    """Yields facts and advice that go with a cause: jobs admitted instead, minMember, the queue's order."""
+    if cause in (OVERCOMMIT_CAUSE, QUOTA_CAUSE, CAPABILITY_CAUSE):
+        yield from _admitted_instead(view)
+    ready, minimum, has_room_cause = view.job.ready_task_num(), view.job.min_available, cause in ROOM_CAUSES
+    if view.unplaced_tasks and cause not in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING):
+        if ready >= minimum:
+            yield from _met_minimum(view, ready)
+        elif ready and has_room_cause:
+            # A gang that lost pods: what is short is only a part of it.
+            yield f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
+    turns = _turn_facts(view) if has_room_cause and view.detailed else ()
+    yield from turns
     if any("first (sla deadline" in fact for fact in turns):
-        turns = (*turns, f"Plugin {SLA} only admits it and tries it first; it reserves no room that becomes free.")
-    return replace(finding, facts=(*finding.facts, *turns)) if turns else finding
+        yield f"Plugin {SLA} only admits it and tries it first; it reserves no room that becomes free."
 
 
-def _add_admitted(view: JobView, finding: Finding) -> Finding:
-    """Add which jobs that come after this one were admitted in its place, where enqueue rejected it."""
-    rejected = finding.cause in (OVERCOMMIT_CAUSE, QUOTA_CAUSE, CAPABILITY_CAUSE)
-    later = queue_index.admitted_after(view.recording, view.job) if rejected else []
+def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
+    """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
+    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
+    yield f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
+    excess, group = cluster_excess(view), view.job.pod_group
+    if excess and ENQUEUE in view.actions:
+        yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
+        lower = f"Set overcommit-factor to 1: jobs with more {excess.name} than the cluster has are then not admitted."
+        if OVERCOMMIT in view.recording.conf.plugin_names():
+            yield Advice.from_outside(lower, AdviceHarm.CLUSTER)
+    elif (
+        any(name.startswith("SparkApplication ") for name in owner_names(group.manifest))
+        and group.min_resources is None
+    ):
+        # The driver creates the executors, so minMember has to be 1.
+        where = "SparkApplication: spec.batchSchedulerOptions.resources"
+        effect = "enqueue then admits an application only where all of it fits"
+        yield Advice.from_outside(f"State minResources of the driver and its executors ({where}): {effect}.")
+
+
+def _admitted_instead(view: JobView) -> Iterator[str | Advice]:
+    """Yields which jobs that come after this one were admitted in its place, where enqueue rejected it."""
+    later = queue_index.admitted_after(view.recording, view.job)
     if not later:
-        return finding
+        return
     less = "of lower priority" if later[0].priority < view.job.priority else "created later"
-    were = f"{'is' if len(later) == 1 else 'are'} admitted in this cycle, since enqueue goes on with jobs that fit"
-    fact = f"{join_names((job.uid for job in later), 2)} ({less}) {were}."
+    were = f"{verb_for(len(later), 'is')} admitted in this cycle, since enqueue goes on with jobs that fit"
+    yield f"{join_names((job.uid for job in later), 2)} ({less}) {were}."
     tier = "in a tier before the plugin that rejects, admits jobs that waited long enough; they then reserve room"
-    advice = outside_advice(f"Plugin {SLA}, {tier}.", AdviceHarm.CLUSTER)
-    also = () if SLA in view.recording.conf.plugin_names() else (advice,)
-    return replace(finding, facts=(*finding.facts, fact), advice=(*finding.advice, *also))
+    if SLA not in view.recording.conf.plugin_names():
+        yield Advice.from_outside(f"Plugin {SLA}, {tier}.", AdviceHarm.CLUSTER)
 
 
 _MAX_COMPARED_JOBS: Final = 30
@@ -231,36 +243,18 @@ def _turn_facts(view: JobView) -> tuple[str, ...]:
     return queue_index.turns_at_end(view.recording, view.job.queue, jobs)[uid]
 
 
-def _contributing_findings(view: JobView, finding: Finding) -> list[Finding]:
-    """Why other pods are Pending although minMember is met; for a phantom pipeline, why allocate does not bind."""
-    if finding.cause == PHANTOM_CAUSE:
-        return list(stopping_findings(view.recording, view))
-    return judge_job(view) if view.unplaced_tasks and view.pod is None else []
-
-
 def judge_job(view: JobView) -> list[Finding]:
     """The dominant finding first, then the contributing ones."""
-    last_event = view.recording.last_event
+    last_event, task = view.recording.last_event, view.blocked_task
     if isinstance(last_event, CutEvent):
         return [_cut_off_finding(view, last_event)]
-    opened = bool(view.session.plugin_calls)
-    precondition_findings = list(checklist.findings_of_gates(view, PRECONDITIONS)) if opened else []
-    task = view.blocked_task
-    if precondition_findings:
-        return [*precondition_findings, *later_rejections(view), *_hopeless_findings(view, task)]
+    preconditions = list(checklist.findings_of_gates(view, PRECONDITIONS)) if view.session.plugin_calls else []
+    if preconditions:
+        hopeless = hopeless_finding(task, NodeFits(view, task, len(view.recording))) if task is not None else None
+        return [*preconditions, *later_rejections(view), *([hopeless] if hopeless is not None else [])]
     if isinstance(last_event, PanicEvent):
         return [_panic_finding(view, last_event)]
-    if task is None:
-        return [checklist.not_tried_finding(view)]
-    return _placement_findings(view, task)
-
-
-def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
-    """The finding that no node could ever fit the task, besides the failed precondition; empty if one could."""
-    if task is None:
-        return []
-    finding = hopeless_finding(task, NodeFits(view, task, len(view.recording)))
-    return [finding] if finding is not None else []
+    return [checklist.not_tried_finding(view)] if task is None else _placement_findings(view, task)
 
 
 def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
@@ -277,43 +271,39 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
 
 def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
-    if finding.cause == MIXED_CAUSE:
-        return finding
     if finding.cause == DISCARD_CAUSE:
         facts, advice = deadlocked_gangs(fits)
-        return replace(finding, facts=(*facts, *finding.facts), advice=(*advice, *finding.advice)) if facts else finding
-    takers = room_takers(fits)
-    if not takers.tasks:
+        return finding.with_additions(*facts, *advice, in_front=True)
+    takers = room_takers(fits) if finding.cause != MIXED_CAUSE else None
+    if takers is None or not takers.tasks:
         return finding
-    facts, advice = taker_facts(fits, takers), taker_advice(fits, takers)
-    return replace(finding, facts=(*facts, *finding.facts), advice=(*advice, *finding.advice))
+    return finding.with_additions(*taker_facts(fits, takers), *taker_advice(fits, takers), in_front=True)
 
 
 def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits) -> list[Finding]:
-    real = [gate.finding for gate in gates if gate.chance is GateChance.REAL]
-    weak = [gate.finding for gate in gates if gate.chance is GateChance.WEAK]
-    no_chance = [gate.finding for gate in gates if gate.chance is GateChance.NONE]
+    real, weak, none = (
+        [gate.finding for gate in reversed(gates) if gate.chance is chance]
+        for chance in (GateChance.REAL, GateChance.WEAK, GateChance.NONE)
+    )
     if real:
-        return [*reversed(real), *allocating, *reversed(weak)]
-    if allocating[0].cause == DISCARD_CAUSE or fits.free_nodes:
-        return [*allocating, *reversed(weak), *no_chance]
-    return [*reversed(weak), *allocating, *no_chance]
+        return [*real, *allocating, *weak]
+    is_decided = allocating[0].cause == DISCARD_CAUSE or fits.free_nodes
+    return [*allocating, *weak, *reversed(none)] if is_decided else [*weak, *allocating, *reversed(none)]
 
 
 def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
-    headline = CauseHeadline(view.job.uid, "is not placed", "the scheduler panics before it places the job")
+    reason = "the scheduler panics before it places the job"
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
-    advice = cluster_admin_advice(crash_change(event))
     lines, facts = crash_lines(view.recording, event), (f'Its message: "{event.message}".',)
-    return Finding(PANIC_CAUSE, headline, {}, evidence, (advice,), lines, facts)
+    advice = (Advice.cluster_admin(crash_change(event)),)
+    return view.pending(PANIC_CAUSE, reason, {}, evidence, advice, lines, facts, state="is not placed")
 
 
 def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
-    headline = CauseHeadline(
-        view.job.uid, "is not explained", f"the replay stopped at its limit of {event.bound} before placing it"
-    )
+    reason = f"the replay stopped at its limit of {event.bound} before placing it"
     evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
-    return Finding(CUT_OFF_CAUSE, headline, {}, evidence, (owner_advice("Raise --max-events and --max-memory."),))
+    advice = (Advice.for_owner("Raise --max-events and --max-memory."),)
+    return view.pending(CUT_OFF_CAUSE, reason, {}, evidence, advice, state="is not explained")
 
 
 FAULT = "fault"
@@ -407,8 +397,9 @@ def survey_jobs(
     if not isinstance(survey, Survey):
         # Explaining allocates many long-lived objects; a garbage collection in between would free nothing.
         with collector_paused():
-            survey = _build_survey(recording, report_progress or (lambda *_: None), detailed=detailed)
-            recording.answered[name] = survey
+            survey = recording.answered[name] = _build_survey(
+                recording, report_progress or (lambda *_: None), detailed=detailed
+            )
     return survey
 
 
@@ -427,13 +418,8 @@ def _build_survey(recording: Recording, report_progress: Callable[[int, int], ob
     for subject in unplaced:
         report_progress(len(surveyed), len(unplaced))
         surveyed.append(_survey_subject(recording, subject))
-    missing_words = incomplete(recording.snapshot)
-    return replace(
-        _make_survey(recording, surveyed, named=False),
-        jobs=len(subjects),
-        incomplete=missing_words,
-        lone_pods=len(summary.pods_without_job),
-    )
+    survey, missing_words = _make_survey(recording, surveyed, named=False), incomplete(recording.snapshot)
+    return replace(survey, jobs=len(subjects), incomplete=missing_words, lone_pods=len(summary.pods_without_job))
 
 
 def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:
@@ -484,6 +470,8 @@ def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explana
     except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
         name = subject.pod or subject.job
         reason = f"{type(error).__name__}: {error}; this is a bug in vcdebug"
-        advice = owner_advice(f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output.")
+        advice = Advice.for_owner(
+            f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output."
+        )
         finding = Finding(FAULT, CauseHeadline(name or "", "cannot be explained", reason), {}, (), (advice,))
         return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

@@ -5,7 +5,19 @@ from collections.abc import Mapping, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
-from vcdebug.explain import answer
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    ConstraintFailure,
+    Evidence,
+    Finding,
+    Number,
+    amount_number,
+    amount_numbers,
+    counts,
+    pending_headline,
+    reason_lines,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
@@ -43,7 +55,7 @@ NODE_ORDER = "node-order"
 UNDO_ALLOCATION = "unallocate"
 
 
-def no_node_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     """The finding for a task that fits no node in this state."""
     if fits.node_fits and not any(task.init_resreq.less_equal(node.allocatable) for node in fits.node_fits):
         return _larger_than_any_finding(task, fits)
@@ -54,14 +66,14 @@ def no_node_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     return _mixed_finding(task, fits)
 
 
-def hopeless_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding | None:
+def hopeless_finding(task: TaskInfo, fits: NodeFits) -> Finding | None:
     """The finding if the task would fit no node even without evictable pods; else None."""
     if fits.waiting_nodes or fits.free_nodes:
         return None
     return no_node_finding(task, fits)
 
 
-def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
+def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
     """The finding if nodes passed the predicates but scoring or placement failed without a reason in the condition."""
     attempts = view.failed_tries(task.key)
     passes = [(seq, event) for attempt in attempts for seq, event in attempt.predicate_passes if len(event.feasible)]
@@ -72,13 +84,13 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None
     if operations and (operations[-1][1].op, operations[-1][1].task) == (UNDO_ALLOCATION, task.key):
         return _refused_placement_finding(view, task, *operations[-1])
     feasible = count_noun(len(event.feasible), "node")
-    headline = answer.pending_headline(view.job.uid, f"scoring failed for {task.name}, which fits {feasible}")
+    reason = f"scoring failed for {task.name}, which fits {feasible}"
     notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
     text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
-    evidence = (answer.Evidence(seq, f"{feasible} pass; no best node follows"),)
-    numbers = {"nodes.feasible": answer.count(len(event.feasible), "nodes")}
-    return answer.Finding(NODE_ORDER, headline, numbers, evidence, (answer.cluster_admin_advice(text),), facts=facts)
+    evidence = (Evidence(seq, f"{feasible} pass; no best node follows"),)
+    numbers = counts({"nodes.feasible": len(event.feasible)})
+    return view.pending(NODE_ORDER, reason, numbers, evidence, (Advice.cluster_admin(text),), facts=facts)
 
 
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
@@ -90,72 +102,72 @@ def filters_are_off(conf: SchedulerConf) -> bool:
     return any(not option.is_enabled(PREDICATE.switches) for option in conf.options_of(PREDICATES))
 
 
-def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operation: OpEvent) -> answer.Finding:
+def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operation: OpEvent) -> Finding:
     """The finding if the chosen node's placement was refused, which the pod's condition does not mention."""
-    headline = answer.pending_headline(view.job.uid, f"{operation.node} was chosen for {task.name} and then refused it")
     release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
     by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
     without_filters = filters_are_off(view.recording.conf) and not by_volumes
     reason = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
     reason = NEEDS_FILTERS if without_filters else reason
     facts = (f"{reason}; the pod's condition gives no reason.",)
-    evidence = (answer.Evidence(seq, f"the placement of {task.name} on {operation.node} is undone"),)
+    evidence = (Evidence(seq, f"the placement of {task.name} on {operation.node} is undone"),)
     text = f"Check that {operation.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
     text = text if by_volumes else f"Check what {operation.node} lacks for {task.name}."
-    advice = (answer.cluster_admin_advice(FILTERS_ON) if without_filters else answer.owner_advice(text),)
-    return answer.Finding(MIXED_CAUSE, headline, {}, evidence, advice, facts=facts)
+    advice = (Advice.cluster_admin(FILTERS_ON) if without_filters else Advice.for_owner(text),)
+    verdict = f"{operation.node} was chosen for {task.name} and then refused it"
+    return view.pending(MIXED_CAUSE, verdict, {}, evidence, advice, facts=facts)
 
 
-def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:
+def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
     """The passes of predicates for the task, one per action."""
-    by_action: dict[str, answer.Evidence] = {}
+    by_action: dict[str, Evidence] = {}
     for visit in view.job_visits:
         for attempt in visit.tries:
             if attempt.task != task.key:
                 continue
             for seq, event in attempt.predicate_passes:
                 fit_words = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
-                by_action.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {fit_words}"))
+                by_action.setdefault(visit.action, Evidence(seq, f"{visit.action}: {fit_words}"))
             for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream):
                 if hook.result is not None:
                     by_action.setdefault(
-                        visit.action, answer.Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}")
+                        visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}")
                     )
     return tuple(sorted(by_action.values())) or _untried_evidence(view)
 
 
-def _untried_evidence(view: JobView) -> tuple[answer.Evidence, ...]:
+def _untried_evidence(view: JobView) -> tuple[Evidence, ...]:
     """Evidence for a task that no predicate checked: the state of the nodes at the end of allocate."""
     end = view.action_ends(ALLOCATE)
     if end is None:
         return opening_evidence(view.recording, "the nodes when the session opened")
-    return (answer.Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
+    return (Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
 
 
 def _build_finding(
     fits: NodeFits,
     cause: str,
     reason: str,
-    advice: tuple[answer.Advice, ...],
-    numbers: Mapping[str, answer.Number],
+    advice: tuple[Advice, ...],
+    numbers: Mapping[str, Number],
     facts: Sequence[str] = (),
-    proof: tuple[answer.Evidence, ...] = (),
-) -> answer.Finding:
+    proof: tuple[Evidence, ...] = (),
+) -> Finding:
     """A finding about all nodes, with the searches as proof and the reasons as table."""
-    nodes_by_kind = {
-        "nodes": fits.node_fits,
-        "nodes.unresolvable": fits.of_kind("unresolvable"),
-        "nodes.tooSmall": fits.of_kind("too small"),
-        "nodes.short": fits.of_kind("short", "pods", "refused"),
-    }
-    node_counts = {name: answer.count(len(nodes), "nodes") for name, nodes in nodes_by_kind.items()}
-    all_numbers = {**answer.numbers("request", fits.task.init_resreq), **node_counts, **numbers}
+    node_counts = counts(
+        {
+            "nodes": len(fits.node_fits),
+            "nodes.unresolvable": len(fits.of_kind("unresolvable")),
+            "nodes.tooSmall": len(fits.of_kind("too small")),
+            "nodes.short": len(fits.of_kind("short", "pods", "refused")),
+        }
+    )
+    all_numbers = {**amount_numbers("request", fits.task.init_resreq), **node_counts, **numbers}
     evidence = search_evidence(fits.view, fits.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
-    headline = answer.pending_headline(fits.view.job.uid, reason)
     all_facts = (*facts, *_left_out_facts(fits.view))
-    lines = answer.reason_lines(fits.reason_histogram, "node")
-    return answer.Finding(cause, headline, all_numbers, all_evidence, advice, lines, all_facts)
+    lines = reason_lines(fits.reason_histogram, "node")
+    return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, all_facts)
 
 
 def _left_out_facts(view: JobView) -> tuple[str, ...]:
@@ -169,7 +181,7 @@ def _left_out_facts(view: JobView) -> tuple[str, ...]:
     return (text,) if names else ()
 
 
-def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_larger
 
     request = task.init_resreq
@@ -179,7 +191,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
         if value > 0
     }
     exceeded = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
-    numbers: dict[str, answer.Number] = {}
+    numbers: dict[str, Number] = {}
     facts = [EVICTIONS_CANNOT_HELP]
     if exceeded:
         name = exceeded[0]
@@ -196,8 +208,8 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
             similar, provider = find_similar_resource(fits.view.recording.snapshot, name)
             facts = [f"Did you mean {similar}, which {provider} provides?", *facts] if similar else facts
         for each in exceeded:
-            numbers[f"largest.{each}"] = answer.number(each, largest[each].allocatable.get(each))
-            numbers[f"short.{each}"] = answer.number(each, request.get(each) - largest[each].allocatable.get(each))
+            numbers[f"largest.{each}"] = amount_number(each, largest[each].allocatable.get(each))
+            numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
@@ -206,12 +218,12 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     return _build_finding(fits, LARGER_CAUSE, reason, advice, numbers, facts)
 
 
-def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
+def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     """The finding for a task that fits no node even without evictable pods."""
     from vcdebug.explain.pending.constraint_failures import advice_for_unresolvable, find_constraint_failures
 
     if not room.node_fits:
-        add_nodes = (answer.add_nodes_advice(task.init_resreq),)
+        add_nodes = (Advice.add_nodes(task.init_resreq),)
         return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", add_nodes, {})
     failures = find_constraint_failures(room)
     temporary = _is_temporary(room)
@@ -234,7 +246,7 @@ def format_reasons(fits: NodeFits, prefix: str) -> str:
     reasons = [(reason.rstrip("."), len(names)) for reason, names in fits.reason_histogram]
     if len(reasons) == 1:
         return reasons[0][0]
-    space_left = answer.MAX_LINE_LENGTH - len(str(answer.pending_headline(fits.view.job.uid, f"{prefix}: ")))
+    space_left = MAX_LINE_LENGTH - len(str(pending_headline(fits.view.job.uid, f"{prefix}: ")))
     texts = [_join_reasons(reasons, shown_count) for shown_count in range(len(reasons), 0, -1)]
     return next((text for text in texts if len(text) <= space_left), texts[-1])
 
@@ -248,7 +260,7 @@ def _join_reasons(reasons: Sequence[tuple[str, int]], shown_count: int) -> str:
 EVICTIONS_CANNOT_HELP = "Evictions cannot help."
 
 
-def failure_facts(failures: Sequence[answer.ConstraintFailure]) -> list[str]:
+def failure_facts(failures: Sequence[ConstraintFailure]) -> list[str]:
     """The texts of the failures as sentences."""
     return [f"{failure.text}." for failure in failures]
 
@@ -276,7 +288,7 @@ def _selector_facts(task: TaskInfo) -> list[str]:
     return [f"{task.name} has nodeSelector {labels}."] if labels else []
 
 
-def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     crowded = fits.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
@@ -288,25 +300,25 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     )
     facts = [f"{node.name} has {free} free."]
     numbers = {
-        "pods.allocatable": answer.number(PODS, node.allocatable.get(PODS)),
-        "pods.free": answer.number(PODS, node.future_idle.get(PODS)),
+        "pods.allocatable": amount_number(PODS, node.allocatable.get(PODS)),
+        "pods.free": amount_number(PODS, node.future_idle.get(PODS)),
     }
     advice = (
-        answer.owner_advice("Run fewer small pods."),
-        answer.cluster_admin_advice("Add nodes, or raise the kubelets' maxPods."),
+        Advice.for_owner("Run fewer small pods."),
+        Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods."),
     )
     return _build_finding(fits, POD_COUNT, reason, advice, numbers, facts)
 
 
-def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
+def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures
 
-    numbers, node, facts = dict[str, answer.Number](), fits.nearest_node, list[str]()
+    numbers, node, facts = dict[str, Number](), fits.nearest_node, list[str]()
     short = node.short if node is not None else ()
     if node is not None and short:
         free = [(name, max(node.future_idle.get(name), 0.0)) for name, _ in short]
-        numbers.update({f"nearest.{name}": answer.number(name, value) for name, value in free})
-        numbers.update({f"short.{name}": answer.number(name, missing) for name, missing in short})
+        numbers.update({f"nearest.{name}": amount_number(name, value) for name, value in free})
+        numbers.update({f"short.{name}": amount_number(name, missing) for name, missing in short})
     # If the only reason is a shortage, its numbers are more precise than the reason.
     if node is not None and short and len(fits.reason_histogram) == 1:
         reason = _shortage_reason(task, fits, node)

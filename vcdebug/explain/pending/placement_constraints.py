@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
-from vcdebug.explain.answer import (
-    Advice,
-    AdviceHarm,
-    ConstraintFailure,
-    ConstraintKind,
-    cluster_admin_advice,
-    outside_advice,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
@@ -81,7 +72,9 @@ def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[
         (f"{value or 'empty'} on {join_names(names, 2)}" for value, names in nodes_by_value.items()), MAX_VALUES
     )
     closest = _closest_name(requirement.values, nodes_by_value) if requirement.operator == "In" else ""
-    advice = (owner_advice(f"Did you mean {requirement.key}={closest}? Labels are case-sensitive."),) if closest else ()
+    advice = (
+        (Advice.for_owner(f"Did you mean {requirement.key}={closest}? Labels are case-sensitive."),) if closest else ()
+    )
     yield ConstraintFailure(f"{unmet}: {requirement.key} is {values}", advice)
 
 
@@ -102,7 +95,7 @@ def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterat
         yield ConstraintFailure(absent)
         return
     renamed = _renamed_label_edits(fits, requirement.key, closest_key)
-    rename = owner_advice(f"Use label {closest_key} instead of {requirement.key} in the pods.", *renamed)
+    rename = Advice.for_owner(f"Use label {closest_key} instead of {requirement.key} in the pods.", *renamed)
     closest = f"; the closest label of the nodes is {closest_key}"
     yield ConstraintFailure(f"{absent}{closest}", (rename._replace(repairs=bool(renamed)),))
 
@@ -173,7 +166,7 @@ def _skewed_domains_failure(constraint: SpreadConstraint, domains: SpreadDomains
     free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
     yield ConstraintFailure(
         f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",
-        (owner_advice(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
+        (Advice.for_owner(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
     )
 
 
@@ -233,7 +226,7 @@ def _pod_affinity_failure(fits: NodeFits, term: AffinityTerm) -> ConstraintFailu
     reason = f"{unmet}; no such pod runs on any node"
     return ConstraintFailure(
         reason,
-        (owner_advice("Start those pods first, or correct the podAffinity's labelSelector."),),
+        (Advice.for_owner("Start those pods first, or correct the podAffinity's labelSelector."),),
         ConstraintKind.POD_AFFINITY,
     )
 
@@ -272,7 +265,7 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         )
         yield ConstraintFailure(
             reach_words,
-            (queue_admin_advice(f"Free resources on {join_names(reachable)}, or move the data."),) if reachable else (),
+            (Advice.queue_admin(f"Free resources on {join_names(reachable)}, or move the data."),) if reachable else (),
             ConstraintKind.VOLUME,
         )
     for claim in _claims_of(fits, pod_claims):
@@ -290,7 +283,7 @@ def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
             drivers = csi_drivers(snapshot, (name for node in near for name, _ in node.short))
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
             ignored = ",".join((*snapshot.flags.ignored_provisioners, *drivers))
-            advice = cluster_admin_advice(
+            advice = Advice.cluster_admin(
                 f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes).",
                 f"flag:ignored-provisioners={ignored}",
             )
@@ -328,7 +321,7 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
         yield ConstraintFailure(
             f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ("
             f"{f'StorageClass {owner}, volumeBindingMode Immediate' if owner else 'it has no StorageClass'})",
-            (outside_advice(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER),),
+            (Advice.from_outside(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER),),
             ConstraintKind.VOLUME,
         )
     elif storage_class is not None and any(NONE_TO_BIND in reason for reason in reasons):
@@ -341,7 +334,7 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
             yield ConstraintFailure(
                 f"StorageClass {owner} of claim {name} provisions only where {join_names(allowed)} (allowedTopologies)",
                 (
-                    cluster_admin_advice(
+                    Advice.cluster_admin(
                         f"StorageClass {owner}: add the zones of the nodes to allowedTopologies, or run the pod there."
                     ),
                 ),
@@ -356,7 +349,7 @@ def _missing_class_failures(fits: NodeFits, reasons: Sequence[str]) -> Iterator[
         existing = f"it has {join_names(class_names)}" if class_names else "it has none"
         yield ConstraintFailure(
             f"StorageClass {name} is not in this snapshot ({existing})",
-            (cluster_admin_advice(f"Create StorageClass {name}, or name an existing one in the claim."),),
+            (Advice.cluster_admin(f"Create StorageClass {name}, or name an existing one in the claim."),),
             ConstraintKind.VOLUME,
         )
 
@@ -373,8 +366,8 @@ def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
             for index, volume in enumerate(task.pod.spec.get("volumes") or ())
             if object_in(volume.get("persistentVolumeClaim")).get("claimName") == name
         ]
-        use = owner_advice(f"Name claim {close} in the pods' volumes instead of {name}.", *edits)
-        create = owner_advice(f"Create PersistentVolumeClaim {name}, or name an existing one in the pod's volumes.")
+        use = Advice.for_owner(f"Name claim {close} in the pods' volumes instead of {name}.", *edits)
+        create = Advice.for_owner(f"Create PersistentVolumeClaim {name}, or name an existing one in the pod's volumes.")
         suggestion = f"; did you mean {close}?" if close else ""
         existing_text = (
             f"the namespace has {join_names(existing_names, MAX_HOLDERS) if existing_names else 'none'}{suggestion}"
@@ -442,20 +435,20 @@ def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequenc
     device_words = "all devices" if request.requested_count is None else count_noun(request.requested_count, "device")
     asks = f"ResourceClaim {request.claim} requests {device_words} (request {request.request})"
     if not request.matching_count:
-        check = owner_advice("Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices.")
+        check = Advice.for_owner("Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices.")
         return ConstraintFailure(f"{asks}; no node has a matching device", (check,))
     if request.matching_count < _required_count(request):
         maximum = f"the most matching devices on one node is {request.matching_count} ({node})"
-        reduce = owner_advice(
+        reduce = Advice.for_owner(
             f"Request {count_noun(request.matching_count, 'device')} at most, or devices of another class."
         )
         return ConstraintFailure(
-            f"{asks}; {maximum}", (reduce, cluster_admin_advice(f"Add matching devices to {node} or to another node."))
+            f"{asks}; {maximum}", (reduce, Advice.cluster_admin(f"Add matching devices to {node} or to another node."))
         )
     use = f" (in use: {join_names(holders)})" if holders else ""
     most_free = f"{node} has the most free: {request.free_count} of {request.matching_count} matching devices{use}"
     holder_words = f", in use by {join_names(holders)}" if holders else ""
-    return ConstraintFailure(f"{asks}; {most_free}", (queue_admin_advice(f"Free devices on {node}{holder_words}."),))
+    return ConstraintFailure(f"{asks}; {most_free}", (Advice.queue_admin(f"Free devices on {node}{holder_words}."),))
 
 
 def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
@@ -489,4 +482,4 @@ def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]
         provisioner = next((str(one.get("provisioner") or "") for one in classes), "")
         maker = f"provisioner {provisioner}" if provisioner else f"the provisioner of StorageClass {class_name}"
         advice = f"Find out why {maker} makes none: kubectl -n {pod.namespace} describe pvc {name}"
-        yield f"PersistentVolumeClaim {name} has no volume yet", outside_advice(advice)
+        yield f"PersistentVolumeClaim {name} has no volume yet", Advice.from_outside(advice)

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
-from vcdebug.explain import answer
+from vcdebug.explain.answer import Advice, Evidence
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
@@ -93,7 +93,7 @@ def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
     return [f"{first}, since {reason}." if reason else f"{first}.", *_return_facts(fits.view, takers.tasks)]
 
 
-def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[answer.Advice, ...]:
+def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[Advice, ...]:
     """Advice to serve the queue before the one that was first; empty where priorities of queues do not decide that."""
     from vcdebug.explain import plugins
     from vcdebug.explain.orders import order_of
@@ -106,7 +106,7 @@ def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[answer.Advice, ...
     if not any(step.difference.label == plugins.QUEUE_PRIORITY for step in order.steps):
         return ()
     words = f"Queue {own.name}: spec.priority {own.priority} -> {other.priority + 1} (served before {other.name})."
-    return (answer.queue_admin_advice(words, f"Queue/{own.name}:spec.priority={other.priority + 1}"),)
+    return (Advice.queue_admin(words, f"Queue/{own.name}:spec.priority={other.priority + 1}"),)
 
 
 def _return_facts(view: JobView, takers: Sequence[RoomTaker]) -> Iterator[str]:
@@ -168,7 +168,7 @@ _MAX_MOVED = 4
 """Pods of the same job on the nearest node whose other nodes are looked up; each costs a call of the predicates."""
 
 
-def own_users(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ...]]:
+def own_users(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     """(sentence, advice) about a pod of the same job on the nearest node that also fits another one; empty without."""
     node = fits.nearest_node
     if not fits.view.detailed or node is None or not node.short or node.kind == "too small":
@@ -182,7 +182,7 @@ def own_users(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ...]]:
             here = f"{task.name} of the same job runs on {node.name}"
             fact = f"{here} and also fits {also}, which {fits.task.name} does not."
             how = "delete it, and require such a node in its template (node affinity)"
-            advice = answer.owner_advice(
+            advice = Advice.for_owner(
                 f"Move {task.name} to {others[0].name}: {how}.", f"Pod/{task.key}:spec.nodeName={others[0].name}"
             )
             return [fact], (advice,)
@@ -211,17 +211,17 @@ def _order_words(fits: NodeFits, first: RoomTaker) -> str:
     return f"{other.uid} is tried before {job.uid}{comparison.deciding_words}" if comparison.order_sign < 0 else ""
 
 
-def taker_evidence(takers: RoomTakers) -> tuple[answer.Evidence, ...]:
+def taker_evidence(takers: RoomTakers) -> tuple[Evidence, ...]:
     """One evidence line per placement, at most MAX_TAKERS."""
     return tuple(
-        answer.Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
+        Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
     )
 
 
 # Gangs that lack a part of their pods, and hold room that another such gang needs
 
 
-def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ...]]:
+def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     """(sentence, advice) if the job runs a part of its gang and another such gang holds room; empty otherwise."""
     view, job = fits.view, fits.view.job
     if not 0 < job.ready_task_num() < job.min_available:
@@ -239,7 +239,7 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[answer.Advice, ..
     fact = f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
     edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
-    advice = answer.queue_admin_advice(words, *edits, f"PodGroup/{other.uid}:-")
+    advice = Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")
     return [fact], (advice._replace(repairs=True),)
 
 
@@ -269,7 +269,7 @@ def nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list
     return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
 
 
-def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[answer.Advice, ...]]:
+def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[Advice, ...]]:
     """(sentence, advice) about a pod of the same gang that was placed where this one would have fitted, although other
     nodes could have taken it; empty without one.
     """
@@ -288,8 +288,8 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
             first = f"Place {task.name} before {taker.name}: a higher priorityClassName of its pods."
             moved = f"{taker.name}: nodeSelector {HOSTNAME_KEY} {others[0]} (leaves {node} to {task.name})."
             return [f"{fact}."], (
-                answer.owner_advice(first, f"Pod/{task.key}:spec.priority={taker.priority + 1}"),
-                answer.owner_advice(moved, f"Pod/{taker.key}:spec.nodeSelector[{HOSTNAME_KEY}]={others[0]}"),
+                Advice.for_owner(first, f"Pod/{task.key}:spec.priority={taker.priority + 1}"),
+                Advice.for_owner(moved, f"Pod/{taker.key}:spec.nodeSelector[{HOSTNAME_KEY}]={others[0]}"),
             )
     return [], ()
 

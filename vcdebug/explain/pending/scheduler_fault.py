@@ -1,7 +1,7 @@
 """A scheduler whose pod is down, or that has written nothing about a job for minutes, and other parts of Volcano."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -9,15 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
-from vcdebug.explain.answer import (
-    Advice,
-    AdviceHarm,
-    Explanation,
-    Finding,
-    outside_advice,
-    pending_headline,
-    sort_by_harm,
-)
+from vcdebug.explain.answer import Advice, AdviceHarm, Explanation, Finding, pending_headline, sort_by_harm
 from vcdebug.explain.component_reports import (
     container_state,
     crash_advice,
@@ -37,6 +29,7 @@ from vcdebug.model.pod_group import PENDING
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.release_names import release_of_image
 from vcdebug.snapshot.manifest import (
+    JsonObject,
     key_of,
     labels_of,
     metadata_of,
@@ -67,28 +60,27 @@ class _Fault(Struct, frozen=True):
 
 def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
     """The explanation, or one that says that the scheduler does not run, where the subject has Pending pods."""
-    fault = None if _scheduler_pods(recording) else _absence(recording)
-    if not (fault or _scheduler_pods(recording)) or not _is_open(recording, subject, explanation):
+    pods, dominant, fault = _scheduler_pods(recording), explanation.dominant, None
+    if not pods:
+        fault = _absence(recording)
+    is_open = _is_open(recording, subject, explanation) if pods or fault else False
+    if pods and is_open:
+        fault = _pod_fault(recording) or _silence(recording, subject, explanation)
+    if fault is None or not is_open:
         return _with_webhook_fact(recording, explanation)
-    fault = fault or _pod_fault(recording) or _silence(recording, subject, explanation)
-    if fault is None:
-        return _with_webhook_fact(recording, explanation)
-    dominant = explanation.dominant
-    placed = explanation.scheduled
-    facts = [*fault.facts, *_missing_queue(recording, dominant)]
-    facts += [f"A running scheduler: {dominant.sentence}"] if dominant.cause != CAPTURE_INCOMPLETE else []
+    facts, unknown = list(fault.facts), dominant.cause == CAPTURE_INCOMPLETE
+    if not unknown:
+        facts.append(f"A running scheduler: {dominant.sentence}")
+    elif not recording.snapshot.objects_of("Queue"):
+        creates = f"Queue {recording.snapshot.flags.default_queue}, which the scheduler creates when it starts"
+        facts.append(f"{creates}, does not exist in this snapshot either.")
     evidence = opening_evidence(recording, "the session of a running scheduler opens with this state")
     headline = pending_headline(dominant.headline.subject, fault.reason)
     finding = Finding(SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
-    others = () if placed or dominant.cause == CAPTURE_INCOMPLETE else (dominant,)
-    advised = (fault.advice,) if placed or not others else sort_by_harm((fault.advice, *explanation.advised))
-    return replace(
-        explanation,
-        scheduled=False,
-        dominant=finding,
-        contributing=(*others, *explanation.contributing),
-        advised=advised,
-    )
+    others = () if explanation.scheduled or unknown else (dominant,)
+    advised = sort_by_harm((fault.advice, *explanation.advised)) if others else (fault.advice,)
+    contributing = (*others, *explanation.contributing)
+    return replace(explanation, scheduled=False, dominant=finding, contributing=contributing, advised=advised)
 
 
 def _is_open(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> bool:
@@ -114,7 +106,14 @@ def _pod_fault(recording: Recording) -> _Fault | None:
     if not all(words for _, words in states):
         return None
     pod, words = states[-1]
-    facts = (*_exit_facts(pod), *_neighbour_facts(recording, pod), *_version_facts(recording))
+    facts, waiting = list[str](), waiting_container(pod)
+    state = container_state(pod, waiting.name) if waiting is not None else {}
+    ended = object_in(object_in(state.get("lastState")).get("terminated"))
+    if ended.get("exitCode") is not None:
+        reason = ended.get("reason")
+        named = f" ({reason})" if reason not in (None, "", "Error") else ""
+        facts.append(f"Its container last ended with exit code {ended['exitCode']}{named}.")
+    facts += [*_neighbour_facts(recording, pod), *_version_facts(recording)]
     return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
 
 
@@ -128,18 +127,14 @@ def _absence(recording: Recording) -> _Fault | None:
     if not words:
         return None
     (name, empty), others = words, [_words_of_sets(recording, prefix) for prefix in _SCHEDULER_SETS[1:]]
-    known = known_report(recording, ExplainSubject(JobId(name)))
-    facts = [f"{capitalize_first(one[1])}." for one in others if one]
-    facts += (
-        [f"{capitalize_first(known.cause)}.", *event_facts(recording, ExplainSubject(JobId(name)))[:1]] if known else []
-    )
+    subject = ExplainSubject(JobId(name))
+    known, facts = known_report(recording, subject), [f"{capitalize_first(one[1])}." for one in others if one]
     namespace, _, short = name.partition("/")
-    describe = outside_advice(f"See why: kubectl -n {namespace} describe replicaset {short}", AdviceHarm.CLUSTER)
-    return _Fault(
-        f"the scheduler does not run: {empty}",
-        tuple(facts),
-        (known.advice if known else describe)._replace(repairs=True),
-    )
+    advice = Advice.from_outside(f"See why: kubectl -n {namespace} describe replicaset {short}", AdviceHarm.CLUSTER)
+    if known:
+        facts += [f"{capitalize_first(known.cause)}.", *event_facts(recording, subject)[:1]]
+        advice = known.advice
+    return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice._replace(repairs=True))
 
 
 def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
@@ -156,38 +151,25 @@ def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
 
 def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
     """The explanation with why Volcano's webhook does not answer, where it does not: no pod, or another release."""
-    dominant = explanation.dominant
-    if "does not answer" not in dominant.headline.reason:
+    if "does not answer" not in explanation.dominant.headline.reason:
         return explanation
-    words = _words_of_sets(recording, _SCHEDULER_SETS[2])
-    fact = f"Volcano's webhook has no pod: {words[1]}." if words else _release_skew(recording)
-    return replace(explanation, dominant=replace(dominant, facts=(fact, *dominant.facts))) if fact else explanation
-
-
-def _release_skew(recording: Recording) -> str:
-    """A sentence if a part of Volcano runs another release than the scheduler, as an upgrade can leave it; or empty."""
+    facts, words = list[str](), _words_of_sets(recording, _SCHEDULER_SETS[2])
     parts = [Pod(one) for one in recording.snapshot.objects_of("Pod") if labels_of(one).get("app") in _COMPONENTS]
     releases = {str(pod.labels["app"]): _release_of_pod(pod) for pod in parts}
     own = next((_release_of_pod(pod) for pod in _scheduler_pods(recording)), "")
     others = [f"{app} {release}" for app, release in releases.items() if release and release != own]
-    upgrade = "upgrade all parts of Volcano together"
-    return f"The scheduler runs {own}, and {join_names(others)}: {upgrade}." if own and others else ""
+    if words:
+        facts = [f"Volcano's webhook has no pod: {words[1]}."]
+    elif own and others:
+        # As an upgrade can leave it.
+        upgrade = "upgrade all parts of Volcano together"
+        facts = [f"The scheduler runs {own}, and {join_names(others)}: {upgrade}."]
+    return replace(explanation, dominant=explanation.dominant.with_additions(*facts, in_front=True))
 
 
 def _release_of_pod(pod: Pod) -> str:
     containers = object_list(spec_of(pod.manifest).get("containers"))
     return next(filter(None, (release_of_image(str(one.get("image") or "")) for one in containers)), "")
-
-
-def _exit_facts(pod: Pod) -> Iterator[str]:
-    """Yields a sentence: with which exit code a crashing container last ended."""
-    waiting = waiting_container(pod)
-    state = container_state(pod, waiting.name) if waiting is not None else {}
-    ended = object_in(object_in(state.get("lastState")).get("terminated"))
-    if ended.get("exitCode") is not None:
-        reason = ended.get("reason")
-        named = f" ({reason})" if reason not in (None, "", "Error") else ""
-        yield f"Its container last ended with exit code {ended['exitCode']}{named}."
 
 
 _COMPONENTS: Final = ("volcano-admission", "volcano-controller", "volcano-controllers")
@@ -203,42 +185,33 @@ def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
                 yield f"Pod {pod.name} {words}."
 
 
-def _missing_queue(recording: Recording, dominant: Finding) -> Iterator[str]:
-    queue = recording.snapshot.flags.default_queue
-    if dominant.cause == CAPTURE_INCOMPLETE and not recording.snapshot.objects_of("Queue"):
-        yield f"Queue {queue}, which the scheduler creates when it starts, does not exist in this snapshot either."
-
-
 def _silence(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> _Fault | None:
     """The fault that a running scheduler has not handled for minutes what a cycle would place; else None."""
-    if explanation.cause_code not in (PLACES_CAUSE, ADMITTED_CAUSE) or _has_trace(recording, subject):
-        return None
-    group = next((one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job), None)
+    groups = [one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
+    would_act = explanation.cause_code in (PLACES_CAUSE, ADMITTED_CAUSE)
     heartbeat, pod = last_heartbeat(recording), _scheduler_pods(recording)[0]
-    created = [
-        parse_time(metadata_of(one).get("creationTimestamp")) for one in (group, pod.manifest) if one is not None
-    ]
+    if not groups or not would_act or heartbeat is None or _is_written(recording, subject, groups):
+        return None
+    created = [parse_time(metadata_of(one).get("creationTimestamp")) for one in (groups[0], pod.manifest)]
     times = [time.timestamp() for time in created if time is not None]
-    waited = heartbeat.timestamp() - max(times) if heartbeat is not None and times else 0.0
-    if group is None or len(times) < 2 or waited < _IDLE_SECONDS:
+    waited = heartbeat.timestamp() - max(times) if len(times) == len(created) else 0.0
+    if waited < _IDLE_SECONDS:
         return None
     age = format_age(waited)
     log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
-    advice = outside_advice(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
+    advice = Advice.from_outside(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
     trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
     reason = f"the scheduler has not handled it for {age}, although a cycle would do so"
     return _Fault(reason, (*_version_facts(recording), trace), advice)
 
 
-def _has_trace(recording: Recording, subject: ExplainSubject) -> bool:
+def _is_written(recording: Recording, subject: ExplainSubject, groups: Sequence[JsonObject]) -> bool:
     """Whether the scheduler has written anything about the job: a phase, a condition or an event."""
-    snapshot = recording.snapshot
-    groups = [one for one in snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
     info = recording.session.jobs.get(subject.job)
     pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
-    is_written = any(status_of(one).get("conditions") for one in (*groups, *pods))
+    has_conditions = any(status_of(one).get("conditions") for one in (*groups, *pods))
     phases = [status_of(group).get("phase") or PENDING for group in groups]
-    return is_written or phases != [PENDING] or bool(scheduler_events(recording, subject))
+    return has_conditions or phases != [PENDING] or bool(scheduler_events(recording, subject))
 
 
 @per_recording()

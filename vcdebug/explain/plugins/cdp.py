@@ -1,7 +1,7 @@
 """cdp: pods whose cooldown has passed may be evicted. Upstream: plugins/cdp."""
 
 from vcdebug.amount_text import format_duration
-from vcdebug.explain.answer import owner_advice
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
@@ -13,7 +13,7 @@ from vcdebug.plugins.cdp import Cooldown
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import tasks_of
 
-ADVICE = owner_advice("Wait for the cooldown to end, or shorten annotation volcano.sh/cooldown-time of these pods.")
+ADVICE = Advice.for_owner("Wait for the cooldown to end, or shorten annotation volcano.sh/cooldown-time of these pods.")
 
 
 def cooldown_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from vcdebug.amount_text import join_names
-from vcdebug.explain.answer import queue_admin_advice
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer, VetoReason
@@ -38,7 +38,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     verb = "is" if len(protected) == 1 else "are"
     text = f"{join_names(protected)} {verb} system-critical (namespace kube-system, or a system-* PriorityClass)"
     return VetoReason(
-        text, {}, (queue_admin_advice("Free room elsewhere; system-critical pods are never evicted."),), lines
+        text, {}, (Advice.queue_admin("Free room elsewhere; system-critical pods are never evicted."),), lines
     )
 
 

@@ -5,15 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number, join_names
-from vcdebug.explain.answer import (
-    Advice,
-    AdviceHarm,
-    ConstraintFailure,
-    cluster_admin_advice,
-    outside_advice,
-    owner_advice,
-    queue_admin_advice,
-)
+from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
@@ -222,7 +214,7 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
         words = f"Run Volcano's own device plugin on {node.name}, and no other one."
         yield ConstraintFailure(
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
-            (outside_advice(words, AdviceHarm.CLUSTER)._replace(repairs=repairs),),
+            (Advice.from_outside(words, AdviceHarm.CLUSTER)._replace(repairs=repairs),),
         )
 
 
@@ -238,8 +230,8 @@ def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
             f"{who} from another physical card: {asked} asked, {join_names(names)} {verb} {count_noun(free, 'card')}; "
             "free slices on the same card do not help",
             (
-                owner_advice(f"Request {per}, with more memory or cores of it."),
-                cluster_admin_advice(f"Add a node with {count_noun(asked, 'card')}."),
+                Advice.for_owner(f"Request {per}, with more memory or cores of it."),
+                Advice.cluster_admin(f"Add a node with {count_noun(asked, 'card')}."),
             ),
         )
 
@@ -250,7 +242,7 @@ def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             f"A container asks {number} NPUs with partial memory ({memory}); partial NPUs are allocated only one per "
             "container",
-            (owner_advice("Request one NPU per container, or all of their memory."),),
+            (Advice.for_owner("Request one NPU per container, or all of their memory."),),
         )
 
 
@@ -270,8 +262,8 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})",
             (
-                queue_admin_advice(f"Free a card on {join_names(names, 1)}."),
-                owner_advice("Request less of the card, or another card type."),
+                Advice.queue_admin(f"Free a card on {join_names(names, 1)}."),
+                Advice.for_owner("Request less of the card, or another card type."),
             ),
         )
 
@@ -306,7 +298,7 @@ def uncounted_shares(view: JobView) -> Iterator[tuple[str, Advice]]:
             rule = f"in {release.display_name()} less than {WHOLE_CARD}% counts as 0 (fixed in {fixed})"
             if part:
                 fact = f"{task.name} asks {part}% of its card's memory: {rule}, so none of it is reserved."
-                yield fact, owner_advice(f"Request an amount, {amount}, or upgrade.")
+                yield fact, Advice.for_owner(f"Request an amount, {amount}, or upgrade.")
                 return
 
 

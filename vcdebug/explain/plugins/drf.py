@@ -5,7 +5,7 @@ from copy import copy
 
 from vcdebug.amount_text import format_number, format_numbers_apart
 from vcdebug.explain import plugins
-from vcdebug.explain.answer import Number, cluster_admin_advice, owner_advice
+from vcdebug.explain.answer import Advice, Number
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
@@ -21,8 +21,10 @@ from vcdebug.recording.timeline import ClusterState, LazyMap
 
 NAME = "drf"
 ADVICE = (
-    owner_advice("Request less: drf allows victims only from jobs that keep at least the share this job would have."),
-    cluster_admin_advice("Set enablePreemptable of drf to false."),
+    Advice.for_owner(
+        "Request less: drf allows victims only from jobs that keep at least the share this job would have."
+    ),
+    Advice.cluster_admin("Set enablePreemptable of drf to false."),
 )
 
 

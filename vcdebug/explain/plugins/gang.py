@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain import answer
+from vcdebug.explain.answer import Advice, Evidence, Finding, counts, pending_headline
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -179,19 +179,16 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         if surplus > 0
         else f"Evicting one pod would leave {example.uid} {below}{similar_text}"
     )
-    numbers = {
-        "victim.ready": answer.count(ready, "pods"),
-        "victim.minAvailable": answer.count(example.min_available, "pods"),
-    }
+    numbers = counts({"victim.ready": ready, "victim.minAvailable": example.min_available})
     return VetoReason(text, numbers, (), lines)
 
 
-def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[answer.Advice, ...]:
+def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[Advice, ...]:
     """Advice with which gang allows enough victims, for the node where that costs the fewest pods."""
     node = answers[0][0]
     costs = [cost for node, allowed in answers if (cost := _gang_cost(view, task, node, allowed)) is not None]
     point = f"enable{node.victim_votes[0][1].point}"
-    switch = answer.cluster_admin_advice(
+    switch = Advice.cluster_admin(
         f"Disable gang's veto ({point}: false); running gangs can then drop below minMember.",
         f"conf:plugins.gang.{point}=false",
     )
@@ -218,17 +215,17 @@ def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, allowed: Sequence[T
     return {job: pods for job, pods in pods_by_job.items() if job in protected_jobs}
 
 
-def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, evicted: int) -> Iterator[answer.Advice]:
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, evicted: int) -> Iterator[Advice]:
     """Advice to lower the job's minMember; none if its minimum already allows the evictions."""
     counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
     left = counts.ready_count - evicted
     if left <= 0:
         all_pods = "the only pod" if counts.ready_count == 1 else f"all {counts.ready_count} pods"
-        yield answer.queue_admin_advice(f"Free room elsewhere: gang never allows evicting {all_pods} of {job}.")
+        yield Advice.queue_admin(f"Free room elsewhere: gang never allows evicting {all_pods} of {job}.")
     elif left < counts.min_available:
         edit = f"PodGroup/{job}:spec.minMember={left}"
         words = f"{job}: spec.minMember {counts.min_available} -> {left}, if it can run with {count_noun(left, 'pod')}."
-        yield answer.queue_admin_advice(words, edit)
+        yield Advice.queue_admin(words, edit)
 
 
 def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
@@ -267,7 +264,7 @@ EXPLAINER = PluginExplainer(
 DISCARD_CAUSE = "gang-discard"
 
 
-def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Finding | None:
+def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | None:
     """The finding if the action's last statement for the job placed some tasks and was discarded; else None.
 
     `blame` says in a few words what stopped the first unplaced task.
@@ -278,12 +275,12 @@ def discarded_finding(view: JobView, action: str, blame: str = "") -> answer.Fin
     return _build_discarded(view, ends[-1], blame)
 
 
-def discarded_by_allocate(view: JobView) -> answer.Finding | None:
+def discarded_by_allocate(view: JobView) -> Finding | None:
     """The finding about allocate's last statement for the job, if it was discarded."""
     return discarded_finding(view, ALLOCATE)
 
 
-def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Finding:
+def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
     assert visit.end is not None
     seq, statement = visit.end
     job, planned = view.job, visit.planned_tasks
@@ -311,19 +308,21 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> answer.Findi
         *failures[1:],
         *([rolled_back] if victims else []),
     )
-    numbers = {
-        "job.minAvailable": answer.count(job.min_available, "pods"),
-        "pods.ready": answer.count(ready, "pods"),
-        "pods.placed": answer.count(len(planned), "pods"),
-        "pods.missing": answer.count(missing, "pods"),
-        "pods.evicted": answer.count(len(victims), "pods"),
-    }
+    numbers = counts(
+        {
+            "job.minAvailable": job.min_available,
+            "pods.ready": ready,
+            "pods.placed": len(planned),
+            "pods.missing": missing,
+            "pods.evicted": len(victims),
+        }
+    )
     advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, shortage)
     took_room, order_advice = gang_takers(view, failed[0], visit) if failed else ([], ())
     facts, advice = (*facts[:1], *took_room, *facts[1:]), (*order_advice, *advice)
     evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
-    headline = answer.pending_headline(job.uid, reason)
-    return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
+    headline = pending_headline(job.uid, reason)
+    return Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
 
 
 def _found_room_reason(visit: JobVisit, needed: int, details: str) -> str:
@@ -370,18 +369,18 @@ def _format_shortage(needed: int, name: str, requested: float, available: float)
     return f"The {count_noun(needed, 'pod')} ask {request} {name} in total; {free} is free on all nodes ({gap} short)."
 
 
-def _role_advice(roles: Collection[MinimumCount]) -> tuple[answer.Advice, ...]:
+def _role_advice(roles: Collection[MinimumCount]) -> tuple[Advice, ...]:
     lower = (
-        answer.owner_advice(f"Lower minTaskMember of role {role.name} ({role.minimum}).")
+        Advice.for_owner(f"Lower minTaskMember of role {role.name} ({role.minimum}).")
         for role in roles
         if role.minimum > 1
     )
-    return (*lower, *(answer.queue_admin_advice(f"Free room for one more pod of role {role.name}.") for role in roles))
+    return (*lower, *(Advice.queue_admin(f"Free room for one more pod of role {role.name}.") for role in roles))
 
 
 def _gang_advice(
     view: JobView, failed: Sequence[TaskTry], missing: int, shortage: tuple[str, float, float] | None
-) -> tuple[answer.Advice, ...]:
+) -> tuple[Advice, ...]:
     """Advice to lower minMember or make room; empty if the missing pods lack something else."""
     if failed and ineligible_reason(view, failed[0]) is not None:
         return ()
@@ -391,30 +390,30 @@ def _gang_advice(
         # With a smaller minMember the job would start without one of its roles, so that is not proposed.
         new_minimum = 0
     change = f"{view.job.uid}: spec.minMember {view.job.min_available} -> {new_minimum}."
-    lower = (answer.owner_advice(change, edit),) if 0 < new_minimum else ()
+    lower = (Advice.for_owner(change, edit),) if 0 < new_minimum else ()
     if shortage is not None:
         name, requested, available = shortage
         gap = amount_text.format_named_amount(name, requested - available)
-        return (*lower, answer.queue_admin_advice(f"Free {gap}, or add a node that has it."))
+        return (*lower, Advice.queue_admin(f"Free {gap}, or add a node that has it."))
     if not missing:
         return lower
-    return (*lower, answer.queue_admin_advice(f"Free room for {count_noun(missing, 'more pod')} at the same time."))
+    return (*lower, Advice.queue_admin(f"Free room for {count_noun(missing, 'more pod')} at the same time."))
 
 
 VOTES: Final = ("abstains", "permits", "rejects")
 """What a vote of 0, 1 or -1 does; the last one is at the index -1."""
 
 
-def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[answer.Evidence, ...]:
+def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
     proof = [
-        answer.Evidence(s, f"JobPipelined: {e.plugin} {VOTES[e.result]}")
+        Evidence(s, f"JobPipelined: {e.plugin} {VOTES[e.result]}")
         for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
     ]
     for tried in failed[:1]:
-        proof += [answer.Evidence(s, f"no place for {tried.task}") for s, _ in tried.empty_passes[:1]]
+        proof += [Evidence(s, f"no place for {tried.task}") for s, _ in tried.empty_passes[:1]]
         refusals = tried.refusals(hooks.ALLOCATABLE.upstream)
-        proof += [answer.Evidence(s, f"the queue has no quota left for {tried.task}") for s, _ in refusals]
-    proof.append(answer.Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
+        proof += [Evidence(s, f"the queue has no quota left for {tried.task}") for s, _ in refusals]
+    proof.append(Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(proof))
 
 
@@ -466,23 +465,20 @@ def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]
     return refusal_histogram(view.recording, attempt.empty_passes[-1][1]) if attempt.empty_passes else []
 
 
-def _unbound_finding(view: JobView) -> answer.Finding | None:
+def _unbound_finding(view: JobView) -> Finding | None:
     """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
     unbound = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
     if not unbound or view.job.is_pipelined():
         return None
     unbound_words = "has a node but is not bound" if len(unbound) == 1 else "have a node but are not bound"
     ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
-    headline = answer.pending_headline(view.job.uid, f"{count_noun(len(unbound), 'pod')} {unbound_words}; {ready}")
-    numbers = {
-        "job.minAvailable": answer.count(view.job.min_available, "pods"),
-        "pods.placed": answer.count(len(unbound), "pods"),
-    }
+    reason = f"{count_noun(len(unbound), 'pod')} {unbound_words}; {ready}"
+    numbers = counts({"job.minAvailable": view.job.min_available, "pods.placed": len(unbound)})
     places = {task.key: task.node_name for task in unbound}
     tries = [attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places]
     evidence = tuple(
-        answer.Evidence(attempt.last_placement[0], f"{attempt.task} is placed on {places[attempt.task]}")
+        Evidence(attempt.last_placement[0], f"{attempt.task} is placed on {places[attempt.task]}")
         for attempt in tries
         if attempt.last_placement
     )
-    return answer.Finding(DISCARD_CAUSE, headline, numbers, evidence)
+    return view.pending(DISCARD_CAUSE, reason, numbers, evidence)

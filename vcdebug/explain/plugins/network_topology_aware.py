@@ -9,17 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain import answer
-from vcdebug.explain.answer import (
-    Advice,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-    pending_headline,
-    queue_admin_advice,
-)
+from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, pending_headline
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -192,25 +182,23 @@ def no_hyper_node(view: JobView) -> Finding | None:
     minimum_words, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
     tried = _hyper_nodes_up_to(view, highest)
     within = f"up to tier {highest} " if highest is not None else ""
-    headline = pending_headline(
-        view.job.uid, f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
-    )
+    reason = f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
     were = f"{count_noun(len(tried), 'HyperNode')} {verb_for(len(tried), 'was')}"
     checked = f"{were} checked by {event.plugin}, so no pod was tried on a node."
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
     facts = (*unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
-    numbers = {**answer.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
+    numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
         *listing,
-        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
-        owner_advice("Request less in spec.minResources."),
-        queue_admin_advice("Free room in one HyperNode."),
+        Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        Advice.for_owner("Request less in spec.minResources."),
+        Advice.queue_admin("Free room in one HyperNode."),
     )
     lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
-    return Finding(NO_HYPER_NODE, headline, numbers, evidence, advice, lines, facts)
+    return view.pending(NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
 
 
 def full_hyper_nodes(view: JobView) -> Finding | None:
@@ -246,8 +234,8 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else searches[-1], allows))
     advice = (
         *listing,
-        owner_advice("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
-        queue_admin_advice(f"Free room in {where}."),
+        Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        Advice.queue_admin(f"Free room in {where}."),
     )
     return Finding(NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
 
@@ -272,7 +260,7 @@ def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -
     spec = f"{{tier: {tier}, members: [{members}]}}"
     edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
     words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
-    advice = cluster_admin_advice(words, edit)._replace(repairs=True)
+    advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
     return [f"{have} ({selectors})."], [advice]
 
 

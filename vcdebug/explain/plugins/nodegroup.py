@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import ConstraintFailure, ConstraintKind, cluster_admin_advice, queue_admin_advice
+from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -82,12 +82,12 @@ def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(
             f"Queue {queue.name} has no node group in spec.affinity, so {NodeGroup.name} rejects every node that "
             f"belongs to a group ({join_names(no_affinity)})",
-            (queue_admin_advice(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
+            (Advice.queue_admin(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
             ConstraintKind.NODE_GROUP,
         )
     no_label = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
     if no_label and no_affinity:
-        advice = cluster_admin_advice(
+        advice = Advice.cluster_admin(
             f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {join_names(no_label)}."
         )
         yield ConstraintFailure(

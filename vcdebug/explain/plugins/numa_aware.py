@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import AdviceHarm, ConstraintFailure, ConstraintKind, outside_advice, owner_advice
+from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -79,14 +79,14 @@ def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     for (text, known), names in group_by_key((_failure_words(fits, result), name) for name, result in refused).items():
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
         sentence = text.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
-        advice = _POLICY_ADVICE if known else outside_advice(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
+        advice = _POLICY_ADVICE if known else Advice.from_outside(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
         yield ConstraintFailure(sentence, (advice,), ConstraintKind.NUMA)
 
 
 _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."
 
 
-_POLICY_ADVICE = owner_advice("Ask for a NUMA policy that kubelets run and have CPUs for, or configure a kubelet.")
+_POLICY_ADVICE = Advice.for_owner("Ask for a NUMA policy that kubelets run and have CPUs for, or configure a kubelet.")
 
 
 def _failure_words(fits: NodeFits, verdict: NumaRoom) -> tuple[str, bool]:

@@ -2,7 +2,8 @@
 
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
-from vcdebug.explain import answer, equation, queue_findings
+from vcdebug.explain import equation, queue_findings
+from vcdebug.explain.answer import Advice, AdviceHarm, Finding, Number, amount_number, amount_numbers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer, compared_by
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -21,9 +22,9 @@ NAME, CAUSE = "overcommit", "enqueue-overcommit"
 UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
 
 
-_AUTOSCALER_ADVICE = answer.outside_advice(
+_AUTOSCALER_ADVICE = Advice.from_outside(
     "For a cluster autoscaler, drop enqueue from actions: it adds nodes for pods, which are created after admission.",
-    answer.AdviceHarm.CLUSTER,
+    AdviceHarm.CLUSTER,
 )
 
 
@@ -47,7 +48,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     )
 
 
-def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
+def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
     state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
     total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
@@ -84,22 +85,22 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Findi
         *((f"Also short: {further}.",) if further else ()),
         *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
     )
-    numbers: dict[str, answer.Number] = {
-        **answer.numbers("minResources", minimum, names),
-        **answer.numbers("idle", idle, names),
-        **answer.numbers("inqueue", inqueue, names),
-        **answer.numbers("total", total, names),
-        **answer.numbers("used", used, names),
-        "factor": answer.Number(factor, ""),
-        **{f"short.{each}": answer.number(each, value) for each, value in lacks.items()},
+    numbers: dict[str, Number] = {
+        **amount_numbers("minResources", minimum, names),
+        **amount_numbers("idle", idle, names),
+        **amount_numbers("inqueue", inqueue, names),
+        **amount_numbers("total", total, names),
+        **amount_numbers("used", used, names),
+        "factor": Number(factor, ""),
+        **{f"short.{each}": amount_number(each, value) for each, value in lacks.items()},
     }
     missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in lacks.items())
     is_in_use = any(used.get(each) + inqueue.get(each) > 0 for each in lacks)
     advice = _overcommit_advice(needed, total, names, missing if is_in_use else "", misplaced)
     if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
         advice = (*advice, _AUTOSCALER_ADVICE)
-    headline, evidence = answer.rejected_headline(view.job.uid, reason), queue_findings.rejection_evidence(seq, NAME)
-    return answer.Finding(CAUSE, headline, numbers, evidence, advice, lines, facts)
+    evidence = queue_findings.rejection_evidence(seq, NAME)
+    return view.rejected(CAUSE, reason, numbers, evidence, advice, lines, facts)
 
 
 def _misplaced_factor(view: JobView) -> Json:
@@ -125,19 +126,19 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
 
 def _overcommit_advice(
     needed: Resource, total: Resource, names: list[str], missing: str, misplaced: Json
-) -> tuple[answer.Advice, ...]:
+) -> tuple[Advice, ...]:
     unprovided = join_names(name for name in names if total.get(name) <= 0)
     if unprovided:
-        remove_advice = answer.owner_advice(f"Remove {unprovided} from spec.minResources; no node provides it.")
-        return remove_advice, answer.cluster_admin_advice(f"Add a node that provides {unprovided}.")
+        remove_advice = Advice.for_owner(f"Remove {unprovided} from spec.minResources; no node provides it.")
+        return remove_advice, Advice.cluster_admin(f"Add a node that provides {unprovided}.")
     factor = max((needed.get(name) / total.get(name) for name in names), default=1.0)
-    free = (answer.queue_admin_advice(f"Free {missing}."),) if missing else ()
-    raise_advice = answer.cluster_admin_advice(f"Set {FACTOR_KEY} above {factor:.2f}.")
+    free = (Advice.queue_admin(f"Free {missing}."),) if missing else ()
+    raise_advice = Advice.cluster_admin(f"Set {FACTOR_KEY} above {factor:.2f}.")
     if misplaced is not None:
         words = f"Move {FACTOR_KEY} ({misplaced}) under arguments of overcommit, where it is read."
         edit = f"conf:plugins.{NAME}.arguments.{FACTOR_KEY}={misplaced}"
-        raise_advice = answer.cluster_admin_advice(words, edit)._replace(repairs=True)
-    return queue_findings.LESS_MINIMUM_ADVICE, *free, answer.add_nodes_advice(), raise_advice
+        raise_advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
+    return queue_findings.LESS_MINIMUM_ADVICE, *free, Advice.add_nodes(), raise_advice
 
 
 EXPLAINER = PluginExplainer(

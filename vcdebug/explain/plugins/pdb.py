@@ -1,7 +1,7 @@
 """pdb: which evictions the disruption budgets allow. Upstream: plugins/pdb."""
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import queue_admin_advice
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
@@ -11,7 +11,7 @@ from vcdebug.plugins.pdb import BudgetCharge, Pdb, charge_budgets
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of, tasks_of
 
-ADVICE = queue_admin_advice("Wait until the PodDisruptionBudget allows an eviction, or lower its minAvailable.")
+ADVICE = Advice.queue_admin("Wait until the PodDisruptionBudget allows an eviction, or lower its minAvailable.")
 NO_LABELS = "it has no labels, and plugin pdb never allows unlabeled pods to be evicted"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.answer import count, owner_advice
+from vcdebug.explain.answer import Advice, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, PluginExplainer, VetoReason
@@ -79,7 +79,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         class_name = view.session.jobs[lowest].pod_group.priority_class_name
         class_words = f"priorityClassName {class_name} of its PodGroup" if class_name else "the class of its PodGroup"
         text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
-    advice = owner_advice(f"Give {job.uid} a PriorityClass above {jobs[lowest]}.")
+    advice = Advice.for_owner(f"Give {job.uid} a PriorityClass above {jobs[lowest]}.")
     pod = max((each for each in job.tasks.values()), key=lambda each: each.priority, default=None)
     if pod is not None and pod.priority > jobs[lowest] and not job.pod_group.priority_class_name:
         name = pod.pod.spec.get("priorityClassName") or ""
@@ -88,8 +88,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         )
         edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
         words = f"Set priorityClassName {name} on PodGroup {job.name}, as its pods have it."
-        advice = owner_advice(words, edit)._replace(repairs=True) if name else advice
-    numbers = {"priority": count(job.priority, ""), VICTIM_PRIORITY: count(jobs[lowest], "")}
+        advice = Advice.for_owner(words, edit)._replace(repairs=True) if name else advice
+    numbers = counts({"priority": job.priority, VICTIM_PRIORITY: jobs[lowest]})
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (advice,), lines)
 

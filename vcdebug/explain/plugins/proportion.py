@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount
 from vcdebug.explain import equation, plugins
-from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_findings import explain_queue_rejection, not_above_share
 from vcdebug.framework import hooks
@@ -277,15 +277,15 @@ def _iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> It
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """Advice after which the job's queue deserves more."""
-    weight_advice = queue_admin_advice(
+    weight_advice = Advice.queue_admin(
         f"Queue {view.queue.name}: raise spec.weight ({view.queue.weight}), or lower the weight of other queues."
     )
-    return owner_advice("Use another queue."), weight_advice
+    return Advice.for_owner("Use another queue."), weight_advice
 
 
 def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """Advice after which the victims' queues deserve less."""
-    return queue_admin_advice(
+    return Advice.queue_admin(
         f"Queue {view.queue.name}: raise spec.weight, or lower that of {amount_text.join_names(queues)}."
     )
 

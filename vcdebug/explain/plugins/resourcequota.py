@@ -6,8 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
-from vcdebug.explain import answer
-from vcdebug.explain.answer import Advice, Finding, owner_advice, queue_admin_advice, rejected_headline
+from vcdebug.explain.answer import Advice, Finding, amount_number
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -113,9 +112,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         *((f"Used by: {join_holders(holders)}.",) if holders else ()),
     )
     numbers = {
-        "quota.hard": answer.number(name, _scale_nano(name, first.hard)),
-        "quota.used": answer.number(name, _scale_nano(name, first.used)),
-        f"short.{name}": answer.number(name, _scale_nano(name, first.exceeded_by)),
+        "quota.hard": amount_number(name, _scale_nano(name, first.hard)),
+        "quota.used": amount_number(name, _scale_nano(name, first.used)),
+        f"short.{name}": amount_number(name, _scale_nano(name, first.exceeded_by)),
     }
     same_quota = [item for item in exceeded if item.quota is first.quota]
     increases = " and ".join(f"{_format_nano(item.name, item.exceeded_by)} {item.name}" for item in same_quota)
@@ -125,11 +124,10 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
         for edit in quota_edits(view.job.namespace, item.quota.name, item.name, nano_text(item.hard + item.exceeded_by))
     ]
     advice = (
-        owner_advice(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
-        queue_admin_advice(f"ResourceQuota {first.quota.name}: raise spec.hard by {increases}.", *edits),
+        Advice.for_owner(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
+        Advice.queue_admin(f"ResourceQuota {first.quota.name}: raise spec.hard by {increases}.", *edits),
     )
-    headline = rejected_headline(view.job.uid, reason)
-    return Finding(CAUSE, headline, numbers, rejection_evidence(seq, RESOURCEQUOTA), advice, facts=facts)
+    return view.rejected(CAUSE, reason, numbers, rejection_evidence(seq, RESOURCEQUOTA), advice, facts=facts)
 
 
 def _scale_nano(name: str, value: int) -> float:
@@ -197,7 +195,7 @@ class ExhaustedQuota(Struct, frozen=True):
         pending_pods = [holder.pod for holder in self.holders if holder.is_pending]
         deletion = f", or delete the Pending pods {join_names(pending_pods)}" if pending_pods else ""
         change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.request else ""
-        return queue_admin_advice(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
+        return Advice.queue_admin(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
 
     def raised_hard(self, pods: int) -> str:
         """The limit that allows this many more pods, as a quantity."""

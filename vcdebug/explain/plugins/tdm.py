@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import ConstraintFailure, cluster_admin_advice, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import Advice, ConstraintFailure
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
@@ -22,7 +22,7 @@ from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks
 SCORE_FORMULA = "100 on a revocable node with an open window, for a task that can use revocable nodes"
 ZONE_FORMULA = "a revocable node accepts tasks of revocable zones while its window is open; any other node accepts all"
 SHUT_FORMULA = "preemptable and Running on a node of a closed zone, as many per job as its budget allows"
-ADVICE = queue_admin_advice(
+ADVICE = Advice.queue_admin(
     "Set volcano.sh/preemptable on pods that are safe to evict; tdm evicts only those, within their job's budget."
 )
 
@@ -176,11 +176,11 @@ def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
             yield ConstraintFailure(
                 f"{place_words}, open only {window} (now {clock_text})",
                 (
-                    owner_advice(
+                    Advice.for_owner(
                         f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens.",
                         f"clock:now={opens.isoformat()}",
                     ),
-                    cluster_admin_advice(f"Extend tdm.revocable-zone.{zone} ({window})."),
+                    Advice.cluster_admin(f"Extend tdm.revocable-zone.{zone} ({window})."),
                 ),
             )
 

@@ -204,19 +204,10 @@ def _build_reply(
 
 
 def _holder_row(recording: Recording, holder: ResourceHolder) -> tuple[str, ...]:
-    task = holder.task
-    queue = recording.session.jobs[task.job].queue
-    age = age_since(recording, task.pod.creation_timestamp)
-    return (
-        task.key,
-        task.node_name,
-        str(task.priority),
-        age,
-        holder.held_text,
-        holder.eviction_text,
-        queue,
-        task.status.upstream_name,
-    )
+    task, queue = holder.task, recording.session.jobs[holder.task.job].queue
+    age, status = age_since(recording, task.pod.creation_timestamp), task.status.upstream_name
+    place = (task.key, task.node_name, str(task.priority), age)
+    return (*place, holder.held_text, holder.eviction_text, queue, status)
 
 
 def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, object]:

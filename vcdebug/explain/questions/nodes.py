@@ -24,7 +24,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.recording.writes import devices_of_pods
@@ -103,7 +103,10 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
     # Nodes tried before without success are no runners-up: their scores are higher.
     rival = next((scored_node for scored_node in ranked if scored_node.node not in (node, *search.tried_nodes)), None)
     tied = tied_nodes(chosen, ranked, winner)
-    comparisons = _score_comparisons(recording, scores, winner, rival)
+    # Empty if an extender's webhook answered in the cycle.
+    parts = score_parts(recording, scores, winner.node)
+    rivals = {part.name: part for part in score_parts(recording, scores, rival.node)} if rival is not None else {}
+    comparisons = [ScoreComparison(part, rivals.get(part.name)) for part in parts]
     data = {
         **_placement_json(search),
         "score": winner.total,
@@ -136,12 +139,12 @@ class ScoreComparison(NamedTuple):
     def comparison_sheet(self, winner: ScoredNode, rival: ScoredNode | None) -> ReplySheet:
         """A table with a row per term and the figures of both nodes."""
         equations = [each.equation for each in self if each is not None and each.equation is not None]
+        figures = [{term.name: format_figures(each, term) for term in reversed(each.terms)} for each in equations]
         names = dict.fromkeys(term.name for each in equations for term in each.terms)
         heads = ("", winner.node, rival.node if rival is not None else "")
-        rows = tuple((name, *(_format_term(each, name) for each in equations)) for name in names)
-        return ReplySheet(
-            f"{self.part.name}: {equations[0].formula}", heads, (*rows, ("=", *(each.note for each in equations)))
-        )
+        rows = tuple((name, *(texts.get(name, "–") for texts in figures)) for name in names)
+        total = ("=", *(each.note for each in equations))
+        return ReplySheet(f"{self.part.name}: {equations[0].formula}", heads, (*rows, total))
 
     def comparison_json(self) -> dict[str, object]:
         """The comparison as JSON data."""
@@ -154,39 +157,21 @@ def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] 
     """(part of the score, its equation as JSON); None for a missing entry, since JSON has no NaN."""
     if part is None:
         return None, None
-    return None if np.isnan(part.recorded) else part.recorded, None if part.equation is None else equation_json(
-        part.equation
-    )
-
-
-def _format_term(equation: Equation, name: str) -> str:
-    """`used 4, request 2, allocatable 8`."""
-    return next((format_figures(equation, term) for term in equation.terms if term.name == name), "–")
-
-
-def _score_comparisons(
-    recording: Recording, scores: Seq, winner: ScoredNode, rival: ScoredNode | None
-) -> list[ScoreComparison]:
-    """One comparison per summand; empty if an extender's webhook answered in the cycle."""
-    parts = score_parts(recording, scores, winner.node)
-    rival_parts = {part.name: part for part in score_parts(recording, scores, rival.node)} if rival is not None else {}
-    return [ScoreComparison(part, rival_parts.get(part.name)) for part in parts]
+    score = None if np.isnan(part.recorded) else part.recorded
+    return score, None if part.equation is None else equation_json(part.equation)
 
 
 def _scores_sheet(ranked: list[ScoredNode], winner: ScoredNode) -> ReplySheet:
     """The table of scores, with only the summands in which some nodes differ."""
     shown_nodes = [winner, *(scored for scored in ranked if scored.node != winner.node)][:MAX_SCORED_NODES]
     names = dict.fromkeys(name for scored in ranked for name in scored.parts)
-    differing_parts = [name for name in names if len(dict.fromkeys(scored.parts.get(name) for scored in ranked)) > 1]
-    rows = tuple(
-        (
-            scored.node,
-            format_number(scored.total),
-            *(format_number(scored.parts[name]) if name in scored.parts else "–" for name in differing_parts),
-        )
-        for scored in shown_nodes
-    )
-    return ReplySheet("scores", ("node", "total#", *(f"{name}#" for name in differing_parts)), rows)
+    differing = [name for name in names if len({scored.parts.get(name) for scored in ranked}) > 1]
+    rows = []
+    for scored in shown_nodes:
+        parts = (scored.parts.get(name) for name in differing)
+        scores = ("–" if part is None else format_number(part) for part in parts)
+        rows.append((scored.node, format_number(scored.total), *scores))
+    return ReplySheet("scores", ("node", "total#", *(f"{name}#" for name in differing)), tuple(rows))
 
 
 NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), explain_node)

@@ -22,9 +22,10 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
         never = f"{pod} is not evicted in this cycle, and no action planned to evict it."
         return QuestionReply(never, data={"pod": pod, "evicted": False})
     decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
-    gain = _format_gain(recording, eviction)
+    plugins, gain = _allowing_plugins(decision, pod), _format_gain(recording, eviction)
     sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
-    lines = (*_allowed_lines(eviction, decision), *_protection_lines(recording, decision, eviction), gain)
+    allowed = (f"Allowed by {join_names(plugins)} (tier {eviction.tier}).",) if plugins else ()
+    lines = (*allowed, *_protection_lines(recording, decision, eviction), gain)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 
@@ -49,28 +50,23 @@ def _eviction_sentence(eviction: evictions.Eviction) -> str:
     return f"{eviction.victim} is not evicted: {planned}."
 
 
-def _allowed_lines(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[str]:
-    plugins = _allowing_plugins(decision, eviction.victim)
-    if plugins and eviction.tier is not None:
-        yield f"Allowed by {join_names(plugins)} (tier {eviction.tier})."
-
-
 def _allowing_plugins(decision: VictimDecision | None, pod: TaskKey) -> list[str]:
     """Plugins of the deciding tier that allowed the pod as a victim."""
-    tiers = decision.tiers if decision is not None else ()
-    return [offer.vote.plugin for tier in tiers if tier.is_deciding for offer in tier.votes if pod in offer.allowed]
+    tier = decision.question.deciding_tier if decision is not None else None
+    votes = decision.question.votes if decision is not None else ()
+    return [vote.plugin for vote in votes if vote.tier == tier and pod in vote.allowed_victims]
 
 
 def _answers_sheet(decision: VictimDecision, pod: TaskKey) -> ReplySheet:
     objections = (objection for fate in decision.outcomes if fate.task == pod for objection in fate.objections)
-    reasons = {(objection.tier, objection.plugin): objection.reason for objection in objections}
+    reasons = {(objection.vote.tier, objection.vote.plugin): objection.reason for objection in objections}
     rows = []
-    for tier in decision.tiers:
-        for offer in tier.votes:
-            vote = offer.vote
-            verdict = "allows it" if pod in offer.allowed else "protects it" if vote.state == "answered" else vote.state
-            reason = vote.silence_reason or reasons.get((vote.tier, vote.plugin), "")
-            rows.append((str(vote.tier), vote.plugin, verdict, reason))
+    for vote in decision.question.votes:
+        verdict = (
+            "allows it" if pod in vote.allowed_victims else "protects it" if vote.state == "answered" else vote.state
+        )
+        reason = vote.silence_reason or reasons.get((vote.tier, vote.plugin), "")
+        rows.append((str(vote.tier), vote.plugin, verdict, reason))
     return ReplySheet("answers of the plugins", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
@@ -80,29 +76,26 @@ def _protection_lines(
     """Yields lines about plugins that protected the pod in other tiers, and about plugins that were not asked."""
     if decision is None:
         return
-    decider = next((f"tier {tier.number}" for tier in decision.tiers if tier.is_deciding), "another tier")
-    for tier in decision.tiers:
-        for offer in tier.votes:
-            vote = offer.vote
-            if vote.state == "answered" and eviction.victim not in offer.allowed:
-                yield f"{vote.plugin} (tier {vote.tier}) protected it, but {decider} decided."
-    yield from (unasked.text for unasked in unasked_plugins(recording, decision.question, eviction.seq))
+    question = decision.question
+    decider = f"tier {question.deciding_tier}" if question.deciding_tier in question.tiers else "another tier"
+    for vote in question.answered:
+        if eviction.victim not in vote.allowed_victims:
+            yield f"{vote.plugin} (tier {vote.tier}) protected it, but {decider} decided."
+    yield from (unasked.text for unasked in unasked_plugins(recording, question, eviction.seq))
 
 
 def _format_gain(recording: Recording, eviction: evictions.Eviction) -> str:
     """Whether the preemptor got a place from the eviction, in words."""
-    job = recording.owners.jobs.get(eviction.preemptor, eviction.preemptor)
-    summary = next((job_summary for job_summary in cycle_effects(recording).jobs if job_summary.job == job), None)
+    job, effects = recording.owners.jobs.get(eviction.preemptor, eviction.preemptor), cycle_effects(recording)
+    summary = next((job_summary for job_summary in effects.jobs if job_summary.job == job), None)
     if summary is None:
         return "The eviction made room for no pod."
-    effects = cycle_effects(recording)
     gains = [effect for effect in (*effects.pipelined, *effects.bound) if effect.job == job]
     if not gains:
         return f"{job} did not benefit: none of its pods has a node after this cycle."
     nodes = [effect.node for effect in gains if effect.task == eviction.preemptor]
-    has_minimum = summary.ready + summary.waiting >= summary.min_available
-    ready = f"{summary.ready + summary.waiting} of minMember {summary.min_available} pods are ready or reserved"
-    gang = "" if has_minimum else f"; {ready}"
+    placed, minimum = summary.ready + summary.waiting, summary.min_available
+    gang = "" if placed >= minimum else f"; {placed} of minMember {minimum} pods are ready or reserved"
     placed_pods = f"{count_noun(len(gains), 'pod')} {verb_for(len(gains), 'has')} a node"
     text = f"{eviction.preemptor} is reserved on {nodes[0]}" if nodes else placed_pods
     return f"{job} benefited: {text}{gang}."
@@ -110,10 +103,9 @@ def _format_gain(recording: Recording, eviction: evictions.Eviction) -> str:
 
 def _eviction_evidence(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[Evidence]:
     if decision is not None:
-        yield Evidence(
-            decision.question.first_seq,
-            f"{decision.question.point} is called with {count_noun(len(decision.candidates), 'candidate victim')}",
-        )
+        question = decision.question
+        called = f"{question.point} is called with {count_noun(len(question.candidates), 'candidate victim')}"
+        yield Evidence(question.first_seq, called)
     yield Evidence(eviction.seq, f"{eviction.action} evicts {eviction.victim}")
     if eviction.end != eviction.seq:
         yield Evidence(eviction.end, f"statement {_FATE_WORDS.get(eviction.statement_end, 'ends')}")
@@ -123,6 +115,7 @@ _FATE_WORDS = {"commit": "committed", "discard": "discarded", "merge": "merged"}
 
 
 def _eviction_json(eviction: evictions.Eviction, decision: VictimDecision | None, gain: str) -> dict[str, object]:
+    votes = decision.question.votes if decision is not None else ()
     return {
         "pod": eviction.victim,
         "evicted": eviction.is_carried_out,
@@ -131,12 +124,7 @@ def _eviction_json(eviction: evictions.Eviction, decision: VictimDecision | None
         "node": eviction.node,
         "tier": eviction.tier,
         "offeredBy": _allowing_plugins(decision, eviction.victim),
-        "notAsked": [
-            offer.vote.plugin
-            for tier in (decision.tiers if decision is not None else ())
-            for offer in tier.votes
-            if offer.vote.state == "not asked"
-        ],
+        "notAsked": [vote.plugin for vote in votes if vote.state == "not asked"],
         "gain": gain,
     }
 
@@ -233,13 +221,9 @@ def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey
 
 
 def _protected_sheet(decision: VictimDecision | None) -> ReplySheet:
-    fates = decision.outcomes if decision is not None else ()
-    rows = tuple(
-        (fate.task, str(saved.tier), saved.plugin, saved.reason)
-        for fate in fates
-        if (saved := fate.saved_by) is not None
-    )
-    return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), rows)
+    saved = ((fate.task, fate.saved_by) for fate in (decision.outcomes if decision is not None else ()))
+    rows = [(task, str(one.vote.tier), one.vote.plugin, one.reason) for task, one in saved if one is not None]
+    return ReplySheet("protected candidates", ("pod", "tier#", "by", "why"), tuple(rows))
 
 
 def _victim_evidence(
@@ -259,14 +243,15 @@ def _victim_json(
     orders: Sequence[OrderComparison],
     earlier: Collection[TaskKey] = (),
 ) -> dict[str, object]:
+    steps = [(order, order.deciding_step) for order in orders]
     entries = [
         {
             "instead": order.right,
             "sign": 1 if order.right in earlier else order.order_sign,
-            "decidedBy": order.deciding_step.difference.label if order.deciding_step is not None else None,
-            "plugin": order.deciding_step.plugin if order.deciding_step is not None else None,
+            "decidedBy": step.difference.label if step is not None else None,
+            "plugin": step.plugin if step is not None else None,
         }
-        for order in orders
+        for order, step in steps
     ]
     return {"pod": eviction.victim, "victim": True, "node": eviction.node, "others": list(others), "orders": entries}
 

@@ -15,7 +15,7 @@ NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 ALREADY_PLACED = (
     "vcdebug.explain.pending.gates.other_groups:ended_workload",
     "vcdebug.explain.pending.gates.placed:phantom_pipelined",
-    "vcdebug.explain.pending.gates.placed:placed",
+    "vcdebug.explain.pending.gates.placed:placed_job",
     "vcdebug.explain.pending.gates.admission:admitted",
 )
 """Gates of jobs with their minimum, with a bind elsewhere, pipelined for ever, or admitted without pods."""
@@ -25,7 +25,7 @@ PRECONDITIONS = (
     "vcdebug.explain.pending.gates.other_groups:pods_outside",
     "vcdebug.explain.pending.gates.admission:admission",
     "vcdebug.explain.pending.gates.validity:validity",
-    "vcdebug.explain.pending.gates.validity:gated",
+    "vcdebug.explain.pending.gates.validity:gated_job",
     "vcdebug.explain.pending.gates.placed:bound_elsewhere",
 )
 """Preconditions in the scheduler's order: a job that fails one reaches none of the later steps."""
@@ -43,7 +43,7 @@ EVICTION_GATES = (
 """Gates of actions that evict pod by pod, and of actions that evict for the whole gang."""
 OVERRIDES = (
     "vcdebug.explain.pending.gates.overrides:plan_lost",
-    "vcdebug.explain.pending.gates.overrides:never",
+    "vcdebug.explain.pending.gates.overrides:never_possible",
     "vcdebug.explain.pending.gates.overrides:missing_action",
 )
 """The first override that applies reorders the findings; the rest are not asked."""

@@ -14,15 +14,7 @@ from vcdebug.amount_text import (
     join_names,
     verb_for,
 )
-from vcdebug.explain.answer import (
-    CauseHeadline,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    proof_of,
-    rejected_headline,
-)
+from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
@@ -58,12 +50,22 @@ def admission(view: JobView) -> Finding | None:
         return None
     rejections = [(seq, event) for seq, event in view.calls_about(JOB_ENQUEUEABLE.upstream) if event.result < 0]
     if rejections:
-        return _rejected_finding(view, *rejections[-1])
+        seq, event = rejections[-1]
+        explain = explainer_for(event.plugin).rejected
+        finding = (explain(view, seq, event) if explain is not None else None) or _quoted_rejection(view, seq, event)
+        finding = _add_permits(view, seq, event, finding).with_additions(*_stale_minimum_facts(view), in_front=True)
+        return finding.with_additions(*_sub_group_facts(view), *_quota_facts(view))
+    if ENQUEUE not in view.actions and ALLOCATE in view.actions:
+        return None
+    actions = ", ".join(view.actions)
+    if any(view.facts_of(action).places for action in view.actions) and ENQUEUE in view.actions:
+        return _too_late_finding(view)
+    reason, add = f"no action of the configuration places pods ({actions})", ALLOCATE
     if ENQUEUE not in view.actions:
-        return None if ALLOCATE in view.actions else _no_enqueue_finding(view)
-    if not any(view.facts_of(action).places for action in view.actions):
-        return _nothing_places_finding(view)
-    return _too_late_finding(view)
+        reason = f"actions ({actions}) contain neither enqueue nor allocate, so its PodGroup stays Pending"
+        add = f"{ENQUEUE} and {ALLOCATE}"
+    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
+    return view.rejected(NOT_CONFIGURED_CAUSE, reason, {}, evidence, (Advice.cluster_admin(f"Add {add} to actions."),))
 
 
 @per_recording()
@@ -72,12 +74,13 @@ def _first_scheduling_seq(recording: Recording) -> Seq | None:
     return min((seq for action, seq in starts.items() if recording.conf.facts_of(action).places), default=None)
 
 
-def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
-    explain = explainer_for(event.plugin).rejected
-    finding = (explain(view, seq, event) if explain is not None else None) or _plugin_finding(view, seq, event.plugin)
-    finding = _add_permits(view, seq, event, finding)
-    facts = (*_stale_minimum_facts(view), *finding.facts, *_sub_group_facts(view), *_quota_facts(view))
-    return replace(finding, facts=facts)
+def _quoted_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+    """The finding about a rejection by a plugin without its own explanation; quotes the plugin's message."""
+    message, plugin = view.plugin_message(seq), event.plugin
+    facts = (f'Scheduler message: "{message}".',) if message else ()
+    reason, evidence = f"plugin {plugin} rejects it in enqueue", rejection_evidence(seq, plugin)
+    advice = (Advice.cluster_admin(f"Check the arguments of plugin {plugin}, or set its enableJobEnqueued to false."),)
+    return view.rejected(f"enqueue-{plugin}", reason, {}, evidence, advice, facts=facts)
 
 
 def later_rejections(view: JobView) -> Iterator[Finding]:
@@ -149,64 +152,28 @@ def _sub_group_facts(view: JobView) -> Iterator[str]:
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, finding: Finding) -> Finding:
     """Add why a permit in the same tier does not outweigh the rejection."""
-    calls = hook_calls_at(view.recording, seq)
+    calls, plugin = hook_calls_at(view.recording, seq), event.plugin
     votes = calls.answered if calls is not None else []
     # Votes of one tier are combined: there a single reject outweighs every permit.
-    tier = next((vote.tier for vote in votes if vote.plugin == event.plugin), 0)
+    tier = next((vote.tier for vote in votes if vote.plugin == plugin), 0)
     permits = [vote for vote in votes if vote.tier == tier and vote.result > 0 and vote.plugin in PERMITTING_PLUGINS]
     if not permits:
         return finding
     who = join_names(vote.plugin for vote in permits)
-    fact = (
-        f"{who} permits it, but {event.plugin} rejects it in the same tier ({tier}), and one rejection decides a tier."
-    )
-    proof = tuple(Evidence(vote.seq, f"{vote.plugin} permits it") for vote in permits if vote.seq is not None)
-    advice = (
-        *finding.advice,
-        cluster_admin_advice(f"Move {who} into an earlier tier than {event.plugin}; its permit then decides."),
-    )
+    rejection = f"{plugin} rejects it in the same tier ({tier}), and one rejection decides a tier"
+    advice = Advice.cluster_admin(f"Move {who} into an earlier tier than {plugin}; its permit then decides.")
+    proof = (Evidence(vote.seq, f"{vote.plugin} permits it") for vote in permits if vote.seq is not None)
     evidence = tuple(sorted((*finding.evidence, *proof)))
-    return replace(finding, facts=(*finding.facts, fact), evidence=evidence, advice=advice)
-
-
-def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
-    """The finding about a rejection by a plugin without its own explanation; quotes the plugin's message."""
-    message = view.plugin_message(seq)
-    facts = (f'Scheduler message: "{message}".',) if message else ()
-    headline = rejected_headline(view.job.uid, f"plugin {plugin} rejects it in enqueue")
-    advice = (cluster_admin_advice(f"Check the arguments of plugin {plugin}, or set its enableJobEnqueued to false."),)
-    return Finding(f"enqueue-{plugin}", headline, {}, rejection_evidence(seq, plugin), advice, facts=facts)
-
-
-def _no_enqueue_finding(view: JobView) -> Finding:
-    reason = f"actions ({', '.join(view.actions)}) contain neither enqueue nor allocate, so its PodGroup stays Pending"
-    headline = rejected_headline(view.job.uid, reason)
-    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
-    return Finding(
-        NOT_CONFIGURED_CAUSE, headline, {}, evidence, (cluster_admin_advice("Add enqueue and allocate to actions."),)
-    )
-
-
-def _nothing_places_finding(view: JobView) -> Finding:
-    reason = f"no action of the configuration places pods ({', '.join(view.actions)})"
-    headline = rejected_headline(view.job.uid, reason)
-    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
-    advice = (cluster_admin_advice("Add allocate to actions."),)
-    return Finding(NOT_CONFIGURED_CAUSE, headline, {}, evidence, advice)
+    return replace(finding.with_additions(f"{who} permits it, but {rejection}.", advice), evidence=evidence)
 
 
 def _too_late_finding(view: JobView) -> Finding:
     first = next(action for action in view.actions if view.facts_of(action).places)
     steps = ((_first_scheduling_seq(view.recording), f"{first} begins"), (view.action_ends(ENQUEUE), f"{ENQUEUE} ends"))
-    evidence = sorted(Evidence(seq, text) for seq, text in steps if seq is not None)
+    evidence = tuple(sorted(Evidence(seq, text) for seq, text in steps if seq is not None))
     reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
-    return Finding(
-        TOO_LATE_CAUSE,
-        CauseHeadline(view.job.uid, f"was not admitted before {first} ran", reason),
-        {},
-        tuple(evidence),
-        (cluster_admin_advice("Put enqueue first in actions."),),
-    )
+    advice, state = (Advice.cluster_admin("Put enqueue first in actions."),), f"was not admitted before {first} ran"
+    return view.pending(TOO_LATE_CAUSE, reason, {}, evidence, advice, state=state)
 
 
 # A Volcano Job that this cycle admits: its controller creates the pods afterwards.
@@ -229,38 +196,30 @@ def admitted(view: JobView) -> Finding | None:
         return None
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
-    numbers = {"job.minAvailable": count(job.min_available, "pods")}
+    numbers = counts({"job.minAvailable": job.min_available})
     return Finding(ADMITTED_CAUSE, headline, numbers, evidence, facts=(format_fit(view),))
 
 
 def format_fit(view: JobView) -> str:
     """A sentence: whether the pods that the controller creates next would fit when the cycle ends."""
-    tasks, source = _templated_tasks(view), "pod template"
+    snapshot, job, source = view.recording.snapshot, view.job, "pod template"
+    templates = [(Pod(each.pod), each.replicas) for each in next_pods_of(snapshot, job.pod_group.manifest)]
+    tasks = [(TaskInfo(pod, get_pod_resource_request(pod, snapshot.flags)), replicas) for pod, replicas in templates]
     if not tasks:
-        pods, min_resources = max(view.job.min_available, 1), view.job.get_min_resources()
-        source = "minResources / minMember"
+        # Without templates each pod is taken to ask for its part of minResources.
+        pods, min_resources, source = max(job.min_available, 1), job.get_min_resources(), "minResources / minMember"
         pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
         for name, amount in min_resources.items():
             if name not in (CPU, MEMORY) and not is_quota_count(name):
                 pod_request.set_scalar(name, amount / pods)
-        tasks = [(_nameless_task(view, pod_request), pods)]
+        annotations = {GROUP_ANNOTATION: job.name}
+        metadata = {"name": f"{job.name}-0", "namespace": job.namespace, "annotations": annotations}
+        pod = Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}})
+        tasks = [(TaskInfo(pod, pod_request), pods)]
     if all(task.resreq.is_empty() for task, _ in tasks):
         return "Its PodGroup has no minResources, so whether the pods would fit is unknown."
     sizes = (f"{count_noun(number, 'pod')} of {format_resource(task.resreq)}" for task, number in tasks)
     return f"{join_names(sizes)} ({source}) {_count_places(view, tasks)}"
-
-
-def _templated_tasks(view: JobView) -> list[tuple[TaskInfo, int]]:
-    """(first pod, number of pods) of each task of the Volcano Job; empty if the snapshot lacks its templates."""
-    snapshot = view.recording.snapshot
-    pods = [(Pod(each.pod), each.replicas) for each in next_pods_of(snapshot, view.job.pod_group.manifest)]
-    return [(TaskInfo(pod, get_pod_resource_request(pod, snapshot.flags)), replicas) for pod, replicas in pods]
-
-
-def _nameless_task(view: JobView, pod_request: Resource) -> TaskInfo:
-    annotations = {GROUP_ANNOTATION: view.job.name}
-    metadata = {"name": f"{view.job.name}-0", "namespace": view.job.namespace, "annotations": annotations}
-    return TaskInfo(Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}}), pod_request)
 
 
 def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:

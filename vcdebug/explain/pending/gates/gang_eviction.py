@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain import answer, predicate_reasons
+from vcdebug.explain import predicate_reasons
+from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -33,7 +34,7 @@ def gates_of_gangs(view: JobView, task: TaskInfo, fits: NodeFits) -> Iterator[Ga
             yield Gate(action, GateChance.REAL, finding)
 
 
-def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
+def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     """What stopped the action; None if it never ran or never visited the job."""
     if view.action_starts(action) is None:
         return None
@@ -55,29 +56,29 @@ def _wanted_words(view: JobView) -> tuple[str, Resource]:
     return f"its {count_noun(len(view.unplaced_tasks), 'pod')} ({amount_text.format_resource(request)})", request
 
 
-def _statement_evidence(visit: JobVisit) -> tuple[answer.Evidence, ...]:
+def _statement_evidence(visit: JobVisit) -> tuple[Evidence, ...]:
     """The event that ended the visit: a committed empty statement, or a discarded one."""
     assert visit.end is not None
     seq, statement = visit.end
     operations = count_noun(len(statement.ops), "operation") if statement.ops else "an empty statement"
-    return answer.proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {operations}")
+    return proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {operations}")
 
 
-def _no_candidates_finding(view: JobView, visit: JobVisit) -> answer.Finding:
+def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
     pods_words, request = _wanted_words(view)
     ranked = rank_objections(_skipped_victims(view, visit))
     pod_count = sum(len(keys) for _, keys in ranked)  # exact: ints
     facts = [f"{count_noun(pod_count, 'running pod')}: {veto.format_objections(ranked)}."]
-    numbers = {**answer.numbers("request", request), "pods.onNodes": answer.count(pod_count, "pods")}
+    numbers = {**amount_numbers("request", request), **counts({"pods.onNodes": pod_count})}
     queues = _unreclaimable_queues(view) if any(skip.rule == NOT_RECLAIMABLE for skip, _ in ranked) else []
     cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, ranked)
     if queues:
         cause = veto.UNRECLAIMABLE
-        advice = (answer.queue_admin_advice(f"Queue {join_names(queues)}: set spec.reclaimable to true."),)
+        advice = (Advice.queue_admin(f"Queue {join_names(queues)}: set spec.reclaimable to true."),)
         facts.append(f"{join_names(queues)} {verb_for(len(queues), 'has')} spec.reclaimable: false.")
-    headline = answer.pending_headline(view.job.uid, f"{visit.action} has no candidate victim for {pods_words}")
+    reason = f"{visit.action} has no candidate victim for {pods_words}"
     lines = veto.objection_lines(ranked)
-    return answer.Finding(cause, headline, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
+    return view.pending(cause, reason, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
 
 
 def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[SkippedVictim, list[TaskInfo]]]:
@@ -96,18 +97,14 @@ def _unreclaimable_queues(view: JobView) -> list[str]:
     return [] if any(view.session.queues[name].reclaimable for name in names) else list(names)
 
 
-def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> answer.Finding:
+def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
     seq, event = votes[-1]
     calls, candidates = hook_calls_at(view.recording, seq), event.candidates
     allowed = tuple(calls.outcome or ()) if calls is not None else ()
     pods, request = _wanted_words(view)
-    numbers = {
-        **answer.numbers("request", request),
-        "candidates": answer.count(len(candidates), "pods"),
-        "victims": answer.count(len(allowed), "pods"),
-    }
+    numbers = {**amount_numbers("request", request), **counts({"candidates": len(candidates), "victims": len(allowed)})}
     evidence = (
-        *(answer.Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(candidates)}") for s, e in votes[-3:]),
+        *(Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(candidates)}") for s, e in votes[-3:]),
         *_statement_evidence(visit),
     )
     if not allowed:
@@ -117,26 +114,24 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
         )
         quota_veto = view.facts_of(visit.action).across_queues and plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else plugin
-        check_advice = answer.cluster_admin_advice(
+        check_advice = Advice.cluster_admin(
             f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
         )
         facts: tuple[str, ...] = (f"{count_noun(len(candidates), 'candidate victim')}: {join_names(candidates)}.",)
-        return answer.Finding(
-            cause, answer.pending_headline(view.job.uid, reason), numbers, evidence, (check_advice,), facts=facts
-        )
+        return view.pending(cause, reason, numbers, evidence, (check_advice,), facts=facts)
     failed_plan = _failed_plan_words(view, visit)
     obstacle, proof = failed_plan or ("Evicting all of them in one domain would not free enough for the whole gang", ())
     victim_count = f"{len(allowed)} of {len(candidates)} candidate victims"
     victim_words = victim_count if len(allowed) < len(candidates) else veto.every_victim(len(candidates))
     reason = f"{visit.action} may evict {victim_words}, too few to make room for {pods}"
     advice = (
-        answer.owner_advice("Lower spec.minMember."),
-        answer.queue_admin_advice("Free room for the whole gang in one domain."),
+        Advice.for_owner("Lower spec.minMember."),
+        Advice.queue_admin("Free room for the whole gang in one domain."),
     )
     lines = (f"allowed victims: {join_names(allowed, 8)}",)
-    headline, all_evidence = answer.pending_headline(view.job.uid, reason), tuple(sorted((*evidence, *proof)))
+    all_evidence = tuple(sorted((*evidence, *proof)))
     facts = (f"{obstacle}.", "No pod is evicted.")
-    return answer.Finding(gang.DISCARD_CAUSE, headline, numbers, all_evidence, advice, lines, facts)
+    return view.pending(gang.DISCARD_CAUSE, reason, numbers, all_evidence, advice, lines, facts)
 
 
 def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], victims: Collection[TaskKey]) -> str:
@@ -152,7 +147,7 @@ def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], victims: Collection[Tas
     return votes[-1][1].plugin
 
 
-def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answer.Evidence, ...]] | None:
+def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[Evidence, ...]] | None:
     """Why the last trial plan failed with its victims evicted, and the event that shows it."""
     # The last refusal belongs to the plan with the most victims; earlier plans evicted fewer.
     for seq, event in reversed(visit.events):
@@ -161,9 +156,9 @@ def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[answe
             node_count = count_noun(event.processed, "node")
             histogram = predicate_reasons.refusal_histogram(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in histogram)
-            return f"{name} fits none of {node_count}: {reasons}", answer.proof_of(seq, f"no node for {name}")
+            return f"{name} fits none of {node_count}: {reasons}", proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
-            return f"Its queue has no quota left for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
+            return f"Its queue has no quota left for {name}", proof_of(seq, f"{event.plugin} rejects {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
-            return f"PrePredicate fails for {name}", answer.proof_of(seq, f"{event.plugin} rejects {name}")
+            return f"PrePredicate fails for {name}", proof_of(seq, f"{event.plugin} rejects {name}")
     return None

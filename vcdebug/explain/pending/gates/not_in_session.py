@@ -10,12 +10,9 @@ from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Finding,
-    count,
-    outside_advice,
-    owner_advice,
+    counts,
     pending_headline,
     proof_of,
-    queue_admin_advice,
     seconds_since,
 )
 from vcdebug.explain.component_reports import (
@@ -66,28 +63,24 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     """Why a job or pod is not in the session."""
     pods = _pods_of(recording, subject if not subject.job else ExplainSubject(subject.job))
     group = next(_groups_named(recording, subject.job), None)
+    foreign_pods = _pods_of_other_schedulers(recording, pods)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
         if queue in recording.session.queues:
             return _unreadable_finding(recording, subject)
-        if foreign_pods := _pods_of_other_schedulers(recording, pods):
+        if foreign_pods:
             return other_scheduler_finding(recording, subject.job, foreign_pods)
         capture_finding = capture_incomplete(recording, subject) if _is_missing(recording, "Queue") else None
         return capture_finding or _queue_missing_finding(recording, subject, queue)
-    ended_finding = _ended_job_finding(recording, subject, pods)
-    if ended_finding is not None:
-        return ended_finding
-    unmade_finding = _unmade_group_finding(recording, subject) if not pods else None
-    if unmade_finding is not None:
-        return unmade_finding
-    capture_finding = (
-        capture_incomplete(recording, subject) if subject.job and _is_missing(recording, "PodGroup") else None
-    )
-    running = [pod for pod in pods if pod.node_name]
-    if running and len(running) == len(pods) and capture_finding is None:
-        return _pods_on_nodes_finding(recording, running)
-    if hidden_pods := _pods_of_other_schedulers(recording, pods):
-        return other_scheduler_finding(recording, subject.job or hidden_pods[0].key, hidden_pods)
+    unmade = _unmade_group_finding(recording, subject) if not pods else None
+    if outside := _ended_job_finding(recording, subject, pods) or unmade:
+        return outside
+    has_groups = not subject.job or not _is_missing(recording, "PodGroup")
+    capture_finding = None if has_groups else capture_incomplete(recording, subject)
+    if pods and all(pod.node_name for pod in pods) and capture_finding is None:
+        return _pods_on_nodes_finding(recording, pods)
+    if foreign_pods:
+        return other_scheduler_finding(recording, subject.job or foreign_pods[0].key, foreign_pods)
     return capture_finding or _no_pod_group_finding(recording, subject, pods)
 
 
@@ -126,7 +119,7 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
         facts = (f"{object_that_counts_pods(recording.snapshot)}.",)
     command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
     evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
-    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (outside_advice(command),), facts=facts)
+    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (Advice.from_outside(command),), facts=facts)
 
 
 MAX_QUOTED = 90
@@ -134,15 +127,12 @@ MAX_QUOTED = 90
 
 def _stated_reasons(group: PodGroup, pods: list[Pod], *, of_pod: bool) -> tuple[list[str], tuple[str, ...]]:
     """(quoted messages of the scheduler about the job or pod, shortest first; facts that its objects state)."""
-    about_pods = [
-        message for pod in pods if not pod.node_name for _, message in iter_unscheduled_messages(pod.manifest)
-    ]
-    about_group = [
-        condition.message
-        for condition in group.conditions
-        if (condition.type, condition.status) == ("Unschedulable", "True")
-    ]
-    messages = list(dict.fromkeys(filter(None, [*about_pods, *([] if of_pod else about_group)])))
+    waiting = [pod for pod in pods if not pod.node_name]
+    messages = [message for pod in waiting for _, message in iter_unscheduled_messages(pod.manifest)]
+    if not of_pod:
+        conditions = [one for one in group.conditions if (one.type, one.status) == ("Unschedulable", "True")]
+        messages += [condition.message for condition in conditions]
+    messages = list(dict.fromkeys(filter(None, messages)))
     quotes = [f'"{shorten_end(text, MAX_QUOTED)}"' for text in sorted(messages, key=len)]
     pod_counts = f"{count_noun(len(pods), 'pod')} and minMember {group.min_member}"
     phase_fact = f"Its PodGroup is {group.phase or PENDING}, with {pod_counts}."
@@ -169,14 +159,14 @@ def other_scheduler_finding(
     headline = CauseHeadline(subject, "is not scheduled by Volcano" if have_nodes else "is Pending", reason)
     where = f" (on {nodes})" if nodes else ""
     facts = (f"Pods: {join_names(pod.name for pod in hidden_pods)}{where}.", *filter(None, (group_fact,)))
-    numbers = {"pods.hidden": count(len(hidden_pods), "pods")}
+    numbers = counts({"pods.hidden": len(hidden_pods)})
     evidence = opening_evidence(recording, "the session opens without them")
     create = f"create the pods with spec.schedulerName {own_names[0]}."
     either = f"Nothing has to change if {foreign_names} is meant to schedule them; else {create}"
-    advice = (owner_advice(either if have_nodes else capitalize_first(create)),)
+    advice = (Advice.for_owner(either if have_nodes else capitalize_first(create)),)
     if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
-        advice = (outside_advice(words)._replace(repairs=True),)
+        advice = (Advice.from_outside(words)._replace(repairs=True),)
     return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
 
 
@@ -199,11 +189,13 @@ def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue:
     headline = pending_headline(subject.job, f"its queue {queue} is not in this snapshot")
     facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {similar}?' if similar else ''}",)
     edits = (f"PodGroup/{subject.job}:spec.queue={similar}",) if similar else ()
-    queue_advice = owner_advice(f"PodGroup {subject.job}: set spec.queue to {similar or 'an existing queue'}.", *edits)
+    queue_advice = Advice.for_owner(
+        f"PodGroup {subject.job}: set spec.queue to {similar or 'an existing queue'}.", *edits
+    )
     queue_advice = queue_advice._replace(repairs=bool(similar))
     evidence = opening_evidence(recording, "the session opens without the job")
-    advice = (queue_advice, queue_admin_advice(f"Create queue {queue}."))
-    numbers = {"queues": count(len(queues), "queues")}
+    advice = (queue_advice, Advice.queue_admin(f"Create queue {queue}."))
+    numbers = counts({"queues": len(queues)})
     return Finding(QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
 
 
@@ -211,7 +203,7 @@ def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Findin
     headline = CauseHeadline(subject.job, "cannot be replayed", "its PodGroup in this snapshot is not readable")
     evidence = opening_evidence(recording, "the session opens without the job")
     lines = tuple(p.format_line() for p in recording.snapshot.problems if subject.job in p.object)
-    advice = owner_advice("Correct the PodGroup; vcdebug inspect lists what is wrong.")
+    advice = Advice.for_owner("Correct the PodGroup; vcdebug inspect lists what is wrong.")
     return Finding(NOT_IN_SESSION, headline, {}, evidence, (advice,), lines)
 
 
@@ -228,19 +220,18 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
         advice = f"Create the pod in namespace {namespaces[0]}, or a PodGroup in the pod's namespace."
     pods_words = "the pod" if len(pods) == 1 else "the pods"
     evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
-    headline, numbers = pending_headline(subject.job or subject.pod or "", reason), {"pods": count(len(pods), "pods")}
+    headline, numbers = pending_headline(subject.job or subject.pod or "", reason), counts({"pods": len(pods)})
     recreate = _recreation_advice(recording, pods) if subject.job else (_controller_advice(pods),)
-    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (owner_advice(advice), *recreate), facts=facts)
+    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (Advice.for_owner(advice), *recreate), facts=facts)
 
 
 def _controller_advice(pods: Sequence[Pod]) -> Advice:
     """Where Volcano's controller says why it has created no PodGroup for plain pods."""
-    owner = next(
-        (str(owners_of(pod.manifest)[0].get("kind")).lower() for pod in pods if owners_of(pod.manifest)), "pod"
-    )
+    owners = (owner for pod in pods for owner in owners_of(pod.manifest)[:1])
+    owner = next((str(one.get("kind")).lower() for one in owners), "pod")
     log = f"kubectl -n volcano-system logs -l app=volcano-controller --tail=-1 | grep {pods[0].key}"
     hint = f"forbidden (blockOwnerDeletion) means that its ClusterRole lacks update on {owner}s/finalizers"
-    return outside_advice(f"See in the log of Volcano's controller why it created none: {log} ({hint}).")
+    return Advice.from_outside(f"See in the log of Volcano's controller why it created none: {log} ({hint}).")
 
 
 def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advice, ...]:
@@ -253,7 +244,7 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     group_name = owned[0][0].annotations.get(GROUP_ANNOTATION, "")
     controller_fact = "Volcano's controller makes none for pods that name"
     if not group_name.startswith(MADE_GROUP_PREFIX) or group_name == name:
-        return (outside_advice(f"Find out why {owner_name} has no PodGroup {group_name}; {controller_fact} one."),)
+        return (Advice.from_outside(f"Find out why {owner_name} has no PodGroup {group_name}; {controller_fact} one."),)
     namespace = owned[0][0].namespace
     edits = [
         f"PodGroup/{namespace}/{name}:+={new_group_text(recording)}",
@@ -261,7 +252,7 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     ]
     pronoun = "it" if len(owned) == 1 else "them"
     words = f"Delete {join_names(pod.name for pod, _ in owned)}: {owner_name} creates {pronoun} again, with a PodGroup"
-    return (owner_advice(f"{words} ({controller_fact} an earlier one).", *edits)._replace(repairs=True),)
+    return (Advice.for_owner(f"{words} ({controller_fact} an earlier one).", *edits)._replace(repairs=True),)
 
 
 def new_group_text(recording: Recording) -> str:
@@ -288,7 +279,7 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     reason = f"its controller has made no {missing_kind} for it, so no scheduler knows it"
     quotes = [f'"{state[part]}"' for part in ("reason", "message") if state.get(part)]
     facts: tuple[str, ...] = (f"Its state is {phase or 'empty'}{f', with {join_names(quotes)}' if quotes else ''}.",)
-    advice = outside_advice(
+    advice = Advice.from_outside(
         "Look into the log of Volcano's controller: kubectl -n volcano-system logs -l app=volcano-controller"
     )
     if known := controller_fault(recording, "Job") or known_report(recording, subject):
@@ -301,7 +292,7 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
         )
         facts = (f"{capitalize_first(reason)}. {facts[0]}",)
         reason = f"{flows} {depend} on {'itself' if len(circular) == 1 else 'themselves or each other'} and never start"
-        advice = owner_advice(f"Correct dependsOn.targets of {flows} in spec.flows.")
+        advice = Advice.for_owner(f"Correct dependsOn.targets of {flows} in spec.flows.")
     return Finding(POD_GROUP_MISSING, pending_headline(name, reason), {}, evidence, (advice,), facts=facts)
 
 
@@ -351,12 +342,12 @@ def ended_job(
     if retried:
         reason = f"its state is {phase}, since retryCount {retries} has reached spec.maxRetry {most}"
         facts += _resume_facts(status)
-        advice.append(owner_advice("Create the job again, with a higher spec.maxRetry if restarts are expected."))
+        advice.append(Advice.for_owner("Create the job again, with a higher spec.maxRetry if restarts are expected."))
     elif phase == "Failed" and not advice:
         policy = "; a policy such as PodFailed: RestartTask lets its controller create failed pods again"
         has_policy = any(event in ("PodFailed", "*") for event, _ in policies_of(owner))
         words = f"Create the job again: an ended job is not started again{'' if has_policy else policy}."
-        advice.append(owner_advice(words))
+        advice.append(Advice.for_owner(words))
     policy_facts, policy_advice = ending_policies(owner, phase, retried=retried)
     return reason, [*facts, *policy_facts, *_flow_facts(recording, owner)], [*policy_advice, *advice]
 
@@ -411,23 +402,26 @@ def _unmade_workload_finding(
     if ungrouped_pods(recording).get(subject.job, ()):
         return _controller_finding(recording, subject, kind, evidence)
     namespace, _, name = subject.job.rpartition("/")
-    facts = recording.snapshot.workloads[workload_key(namespace, kind, name)]
-    suspended = facts.suspended
-    if facts.ended:
-        headline = CauseHeadline(f"{kind} {subject.job}", "has ended", f"its state is {facts.ended}")
+    workload, facts = recording.snapshot.workloads[workload_key(namespace, kind, name)], tuple[str, ...]()
+    subject_text = f"{kind} {subject.job}"
+    if workload.ended:
+        headline = CauseHeadline(subject_text, "has ended", f"its state is {workload.ended}")
         return Finding(PLACES_CAUSE, headline, {}, evidence)
-    reason = "it is suspended" if suspended else "its operator has made no PodGroup and no pods for it"
-    headline = pending_headline(f"{kind} {subject.job}", f"{reason}, so no scheduler knows it")
-    checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
-    words = "Resume it (suspend: false)." if suspended else f"Look into the log of the operator of {kind}: {checks}"
+    reason, words = "it is suspended", "Resume it (suspend: false)."
+    if not workload.suspended:
+        reason = "its operator has made no PodGroup and no pods for it"
+        checks = "is the batch scheduler Volcano enabled, and may it create podgroups of scheduling.volcano.sh (RBAC)?"
+        words = f"Look into the log of the operator of {kind}: {checks}"
     if pods := controller_pods(recording, kind):
         words += f" kubectl -n {pods[0].namespace} logs {pods[0].name}"
-    if not suspended and (known := controller_fault(recording, kind) or known_report(recording, subject)):
-        headline = pending_headline(f"{kind} {subject.job}", known.cause)
-        return Finding(
-            POD_GROUP_MISSING, headline, {}, evidence, (known.advice,), facts=(f"{capitalize_first(reason)}.",)
+    headline, advice = pending_headline(subject_text, f"{reason}, so no scheduler knows it"), Advice.from_outside(words)
+    if not workload.suspended and (known := controller_fault(recording, kind) or known_report(recording, subject)):
+        headline, facts, advice = (
+            pending_headline(subject_text, known.cause),
+            (f"{capitalize_first(reason)}.",),
+            known.advice,
         )
-    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (outside_advice(words),))
+    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (advice,), facts=facts)
 
 
 def _controller_finding(
@@ -435,28 +429,24 @@ def _controller_finding(
 ) -> Finding:
     """The finding for a StatefulSet, Deployment or the like without a PodGroup: its pods, or why it has none."""
     pods, names = ungrouped_pods(recording).get(subject.job, ()), recording.snapshot.flags.scheduler_names
+    subject_text, (namespace, _, name) = f"{kind} {subject.job}", subject.job.partition("/")
     if hidden_pods := [pod for pod in pods if pod.scheduler_name not in names]:
-        return other_scheduler_finding(recording, f"{kind} {subject.job}", hidden_pods, kind)
-    asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
-    of_asked = f" of {asked}" if isinstance(asked, int) else ""
-    numbers = {"pods": count(len(pods), "pods")}
+        return other_scheduler_finding(recording, subject_text, hidden_pods, kind)
     if pods:
-        reason = (
-            f"{join_names(pod.name for pod in pods)} {verb_for(len(pods), 'has')} no PodGroup, so no scheduler knows"
-        )
-        headline = pending_headline(f"{kind} {subject.job}", f"{reason} {'it' if len(pods) == 1 else 'them'}")
+        fault, have = controller_fault(recording, "Job"), verb_for(len(pods), "has")
+        no_group = f"{join_names(pod.name for pod in pods)} {have} no PodGroup"
+        reason = f"{no_group}, so no scheduler knows {'it' if len(pods) == 1 else 'them'}"
         created = format_age(seconds_since(recording, pods[0].creation_timestamp) or 0)
-        made = f"Volcano's controller creates one for pods of its schedulers; {pods[0].name} is {created} old."
-        fault = controller_fault(recording, "Job")
-        made += f" {capitalize_first(fault.cause)}." if fault else ""
+        fact = f"Volcano's controller creates one for pods of its schedulers; {pods[0].name} is {created} old."
+        facts = [f"{fact} {capitalize_first(fault.cause)}." if fault else fact]
         advice = fault.advice if fault else _controller_advice(pods)
-        return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (advice,), facts=(made,))
-    known = known_report(recording, subject)
-    few = f"0{of_asked} pods are in this snapshot"
-    describe = f"See why it creates none: kubectl -n {subject.job.partition('/')[0]} describe {kind.lower()}"
-    advice = known.advice if known else outside_advice(f"{describe} {subject.job.partition('/')[2]}")
-    headline = pending_headline(f"{kind} {subject.job}", known.cause if known else few)
-    facts = [f"{capitalize_first(few)}."] if known else []
+    else:
+        asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
+        few = f"0{f' of {asked}' if isinstance(asked, int) else ''} pods are in this snapshot"
+        known, describe = known_report(recording, subject), f"kubectl -n {namespace} describe {kind.lower()} {name}"
+        reason, facts = (known.cause, [f"{capitalize_first(few)}."]) if known else (few, [])
+        advice = known.advice if known else Advice.from_outside(f"See why it creates none: {describe}")
+    headline, numbers = pending_headline(subject_text, reason), counts({"pods": len(pods)})
     return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (advice,), facts=tuple(facts))
 
 

@@ -10,16 +10,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import (
-    Advice,
-    CauseHeadline,
-    Finding,
-    count,
-    outside_advice,
-    owner_advice,
-    pending_headline,
-    queue_admin_advice,
-)
+from vcdebug.explain.answer import Advice, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import (
     PLACES_CAUSE,
@@ -81,7 +72,7 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
             if group.name.startswith(MADE_GROUP_PREFIX):
                 lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
                 words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
-            advice = owner_advice(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
+            advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
             fact, kind = f"{owner} names queue {workload.queue}, but {lacks}.", owner.partition(" ")[0]
             if group.name.startswith(MADE_GROUP_PREFIX) and kind in OPERATORS:
                 fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
@@ -110,7 +101,7 @@ def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
             group = jobs[leader.job].name if leader.job in jobs else leader.name
             spark = "Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps"
             how = f"{GROUP_ANNOTATION}: {group}{f' ({spark})' if _is_spark(leader.pod) else ''}"
-            yield fact, outside_advice(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home}.")
+            yield fact, Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home}.")
 
 
 def _is_spark(pod: Pod) -> bool:
@@ -132,7 +123,7 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
         if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
-            advice = owner_advice(f"Create {pod.name} with PodGroup {group.name} as {GROUP_ANNOTATION}.", edit)
+            advice = Advice.for_owner(f"Create {pod.name} with PodGroup {group.name} as {GROUP_ANNOTATION}.", edit)
             return f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice._replace(repairs=True)
     return None
 
@@ -154,7 +145,7 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
         )
         if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
-            advice = outside_advice(f"Give the pods of one workload one PodGroup, {how}.")
+            advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
             return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
     return None
 
@@ -206,15 +197,15 @@ def pods_elsewhere(view: JobView) -> Finding | None:
         rule = f"The controller makes a PodGroup for {strays.owner}, and names it in its pods instead of {job.name}"
         fact = f"{rule}, which the template has as {GROUP_ANNOTATION}."
         settings = "minAvailable, queue and priorityClassName"
-        advice = outside_advice(f"Delete PodGroup {job.name}; set {settings} in {strays.owner} itself.")
+        advice = Advice.from_outside(f"Delete PodGroup {job.name}; set {settings} in {strays.owner} itself.")
     else:
         without = f"since its pods {names} had no annotation {GROUP_ANNOTATION}"
         fact = f"Volcano's controller made that PodGroup for {strays.owner}, {without}."
         new = (f"metadata.annotations[{GROUP_ANNOTATION}]={job.name}", "spec.nodeName-", "status.phase=Pending")
         edits = (f"Pod/{pod.key}:{change}" for pod in strays.pods for change in new)
         words = f"Recreate {names} with PodGroup {job.name} as {GROUP_ANNOTATION} (template of {strays.owner})."
-        advice = owner_advice(words, *edits)
-    numbers = {"pods.valid": count(valid, "pods"), "job.minAvailable": count(job.min_available, "pods")}
+        advice = Advice.for_owner(words, *edits)
+    numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available})
     evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")
     headline = pending_headline(job.uid, f"{have}; {where}")
     return Finding(NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
@@ -251,12 +242,12 @@ def ended_workload(view: JobView) -> Finding | None:
             if not is_idle:
                 command = f"kubectl -n {group.namespace} delete vcjob {name}"
                 told = [*_left_pods(view), *told]
-                advice = [owner_advice(f"Delete the job, and with it its pods: {command}."), *advice]
+                advice = [Advice.for_owner(f"Delete the job, and with it its pods: {command}."), *advice]
             # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
             elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
                 reason += f"; PodGroup {group.name} is left {_reservation(view)}"
                 words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
-                advice.append(queue_admin_advice(words))
+                advice.append(Advice.queue_admin(words))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
             return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(told))

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 import yaml
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
-from vcdebug.explain.answer import (
-    CauseHeadline,
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    pending_headline,
-    proof_of,
-    reason_lines,
-)
+from vcdebug.explain.answer import Advice, Evidence, Finding, counts, proof_of, reason_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
@@ -133,10 +124,10 @@ def missing_action(
 
     It comes first if the action would free room on most nodes, else second.
     """
-    if fits.free_nodes or any(
-        gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in gates
-    ):
+    real = (gate for gate in gates if gate.chance is GateChance.REAL)
+    if fits.free_nodes or any(view.facts_of(gate.action).evicts_by_pod for gate in real):
         return None
+    first, *others = findings
     untried: list[str] = []
     for action in view.recording.conf.registry:
         if action in view.actions or not view.facts_of(action).evicts_by_pod or not fits.freeable_nodes(action):
@@ -149,30 +140,24 @@ def missing_action(
             helped_nodes = len(fits.freeable_nodes(action))
             finding = _action_finding(view, task, fits, trial, helped_nodes)
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
-            is_first = (
-                2 * helped_nodes > len(fits.node_fits)
-                and not room_takers(fits).tasks
-                and findings[0].cause != DISCARD_CAUSE
-            )
-            return [finding, *findings] if is_first else [findings[0], finding, *findings[1:]]
+            helps_most = 2 * helped_nodes > len(fits.node_fits) and not room_takers(fits).tasks
+            is_first = helps_most and first.cause != DISCARD_CAUSE
+            return [finding, *findings] if is_first else [first, finding, *others]
     if not untried:
         return None
     too_large = "the replay is too large for this answer; explain --prove runs it"
-    facts = (*findings[0].facts, f"Not tried: {' or '.join(untried)} in actions ({too_large}).")
-    return [structs.replace(findings[0], facts=facts), *findings[1:]]
+    return [first.with_additions(f"Not tried: {' or '.join(untried)} in actions ({too_large})."), *others]
 
 
 def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding:
     """The finding if a node has room and the configuration lacks the action allocate."""
-    headline = pending_headline(
-        view.job.uid, f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
-    )
+    reason = f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
     free = len(fits.free_nodes)
     facts = (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for {task.name}.",)
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
-    numbers = {"nodes.free": count(len(fits.free_nodes), "nodes")}
-    advice = (cluster_admin_advice("Add allocate to actions."),)
-    return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, facts=facts)
+    numbers = counts({"nodes.free": len(fits.free_nodes)})
+    advice = (Advice.cluster_admin("Add allocate to actions."),)
+    return view.pending(NOT_CONFIGURED_CAUSE, reason, numbers, evidence, advice, facts=facts)
 
 
 def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
@@ -183,13 +168,15 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
     other_evictions = f", and {other_pods} for other jobs" if trial.evicted_for_others else ""
     evictions = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"
     facts = (f"{placed}; {evictions}{other_evictions}.",)
-    numbers = {
-        "nodes": count(len(fits.node_fits), "nodes"),
-        "nodes.helped": count(helped_nodes, "nodes"),
-        "pods.placed": count(len(trial.placements), "pods"),
-        "victims": count(len(trial.evicted), "pods"),
-        "victims.ofOthers": count(trial.evicted_for_others, "pods"),
-    }
+    numbers = counts(
+        {
+            "nodes": len(fits.node_fits),
+            "nodes.helped": helped_nodes,
+            "pods.placed": len(trial.placements),
+            "victims": len(trial.evicted),
+            "victims.ofOthers": trial.evicted_for_others,
+        }
+    )
     refusal_evidence = tuple(
         Evidence(seq, f"{e.plugin}: the queue has no quota left for it")
         for seq, e in queue_limits.allocatable_refusals(view)[:1]
@@ -197,9 +184,9 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
     last_evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refusal_evidence or no_node.search_evidence(view, task)), *last_evidence)))
     position = " after allocate" if ALLOCATE in view.actions else ""
-    advice = (cluster_admin_advice(f"Add {trial.action} to actions{position} (tested: places the job)."),)
-    headline, lines = pending_headline(view.job.uid, reason), reason_lines(fits.reason_histogram, "node")
-    return Finding(NOT_CONFIGURED_CAUSE, headline, numbers, evidence, advice, lines, facts)
+    advice = (Advice.cluster_admin(f"Add {trial.action} to actions{position} (tested: places the job)."),)
+    lines = reason_lines(fits.reason_histogram, "node")
+    return view.pending(NOT_CONFIGURED_CAUSE, reason, numbers, evidence, advice, lines, facts)
 
 
 def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> str:
@@ -248,38 +235,27 @@ def _lost_plan_finding(
     lost_tasks: Sequence[TaskKey],
 ) -> Finding:
     nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost_tasks)
-    undoing = _find_undoing(view, seq, lost_tasks)
-    undoing_action, cost = undoing[1] if undoing is not None else "a later action", count_noun(len(victims), "eviction")
-    pods = count_noun(len(lost_tasks), "pod")
-    headline = CauseHeadline(
-        view.job.uid,
-        f"is Pending although {visit.action} committed {cost} for it",
-        f"{undoing_action} later in this cycle released the room reserved for its {pods}",
-    )
+    undo_seq, action = _find_undoing(view, seq, lost_tasks)
+    cost, pods = count_noun(len(victims), "eviction"), count_noun(len(lost_tasks), "pod")
+    reason = f"{action or 'a later action'} later in this cycle released the room reserved for its {pods}"
     facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.",)
-    numbers = {
-        "pods.evicted": count(len(victims), "pods"),
-        "pods.lost": count(len(lost_tasks), "pods"),
-        "job.minAvailable": count(view.job.min_available, "pods"),
-    }
+    lost = {"pods.evicted": len(victims), "pods.lost": len(lost_tasks), "job.minAvailable": view.job.min_available}
     evidence = proof_of(seq, f"{visit.action} commits {cost}")
-    advice = cluster_admin_advice("Step to the event that releases the reservation: vcdebug open.")
-    if undoing is not None:
-        undo_seq, action = undoing
-        evidence += proof_of(undo_seq, f"{action} releases the reservation of {lost_tasks[0]}")
-        if view.actions.index(action) > view.actions.index(visit.action):
-            advice = cluster_admin_advice(
-                f"Put {action} before {visit.action} in actions, so that the reservation is kept."
-            )
-    return Finding(PLAN_LOST, headline, numbers, evidence, (advice,), operation_lines(statement), facts)
+    evidence += proof_of(undo_seq, f"{action} releases the reservation of {lost_tasks[0]}")
+    words = "Step to the event that releases the reservation: vcdebug open."
+    if action and view.actions.index(action) > view.actions.index(visit.action):
+        words = f"Put {action} before {visit.action} in actions, so that the reservation is kept."
+    lines, advice = operation_lines(statement), (Advice.cluster_admin(words),)
+    state = f"is Pending although {visit.action} committed {cost} for it"
+    return view.pending(PLAN_LOST, reason, counts(lost), evidence, advice, lines, facts, state=state)
 
 
-def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq, str] | None:
-    """(event, action) that rolled back the first placement; None if no event did."""
+def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq | None, str]:
+    """(event, action) that rolled back the first placement; None and empty if no event did."""
     for seq, event in view.recording.events_of_type(OpEvent):
         if seq > after and event.op in UNDOING_OPS and event.task in lost_tasks:
             return seq, view.recording.span_tree.name_around(seq, Level.ACTION)
-    return None
+    return None, ""
 
 
 # Causes that neither time nor evictions remove: pods too large for every node, or for their queue's limit.
@@ -289,18 +265,16 @@ MAX_KINDS = 8
 """Kinds of pods examined per job."""
 
 
-def never(
+def never_possible(
     view: JobView, task: TaskInfo, fits: NodeFits, gates: Sequence[Gate], findings: list[Finding]
 ) -> list[Finding] | None:
     """Put a lasting cause first, and drop advice to make room from the other findings; None without a lasting cause."""
     impossible = impossible_finding(view, task, fits) or _beyond_limit_finding(view, fits)
     if impossible is None:
         return None
-    causes = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if impossible.cause == no_node.LARGER_CAUSE else VOID_CAUSES
-    return [
-        impossible,
-        *(structs.replace(finding, advice=()) if finding.cause in causes else finding for finding in findings),
-    ]
+    too_large = impossible.cause == no_node.LARGER_CAUSE
+    causes = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if too_large else VOID_CAUSES
+    return [impossible, *(replace(one, advice=()) if one.cause in causes else one for one in findings)]
 
 
 def _beyond_limit_finding(view: JobView, fits: NodeFits) -> Finding | None:
@@ -318,7 +292,8 @@ def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding
     if placed_count >= job.min_available:
         return no_node.hopeless_finding(task, fits.for_task(task))
     # Pods of one template fail for the same reason, so one per kind is tested; the bound limits unusual jobs.
-    for kind in list(_group_by_request(pending_tasks))[:MAX_KINDS]:
+    kinds = group_by_key((_request_key(task), task) for task in pending_tasks)
+    for kind in list(kinds.values())[:MAX_KINDS]:
         # The gang reaches its minimum without pods of this kind, so they do not make the job impossible.
         if placed_count + len(pending_tasks) - len(kind) >= job.min_available:
             continue
@@ -328,11 +303,7 @@ def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding
     return None
 
 
-def _group_by_request(pending_tasks: list[TaskInfo]) -> Iterator[list[TaskInfo]]:
-    """Yields groups of pods with equal role, request, selectors, affinity, tolerations and volumes."""
-    yield from group_by_key((_request_key(task), task) for task in pending_tasks).values()
-
-
 def _request_key(task: TaskInfo) -> str:
+    """A text that is equal for pods with equal role, request, selectors, affinity, tolerations and volumes."""
     constraints = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
     return repr((task.task_role, task.init_resreq, constraints))

@@ -8,17 +8,14 @@ from msgspec.structs import replace
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
-from vcdebug.explain import answer
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
     CauseHeadline,
     Evidence,
     Finding,
-    cluster_admin_advice,
-    count,
-    outside_advice,
-    owner_advice,
+    amount_numbers,
+    counts,
     proof_of,
 )
 from vcdebug.explain.component_reports import PodFailure, failure_of, stalled_headline
@@ -57,7 +54,7 @@ HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE, ADMITTED_CAUSE)
 """The causes of jobs that this cycle has placed, pipelined, evicted or admitted."""
 
 
-def placed(view: JobView) -> Finding | None:
+def placed_job(view: JobView) -> Finding | None:
     """The finding if the job, or the named pod, has a node or is pipelined; else None."""
     if view.pod is not None and view.pod in view.tasks:
         task = view.tasks[view.pod]
@@ -109,7 +106,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
-    numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(evictions), "pods")}
+    numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
     advice = (*advice, *(_protection_advice(one) for one in protections))
     cause = EVICTED_CAUSE if evictions else PLACES_CAUSE
     finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
@@ -127,10 +124,10 @@ def _protection_advice(unasked: UnaskedPlugin) -> Advice:
     """Advice that makes the plugin take part in the vote on victims."""
     plugin, switch = unasked.vote.plugin, HOOK_AT[unasked.question.point].switches[0]
     if unasked.vote.added_by is not None:
-        return cluster_admin_advice(f"Upgrade Volcano ({join_names(unasked.vote.added_by.fixed_in)} or later).")
+        return Advice.cluster_admin(f"Upgrade Volcano ({join_names(unasked.vote.added_by.fixed_in)} or later).")
     if unasked.vote.state == "switched off":
-        return cluster_admin_advice(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
-    return cluster_admin_advice(f"Move {plugin} to the tier that decides (tier {unasked.question.deciding_tier}).")
+        return Advice.cluster_admin(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
+    return Advice.cluster_admin(f"Move {plugin} to the tier that decides (tier {unasked.question.deciding_tier}).")
 
 
 def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
@@ -171,14 +168,15 @@ def _loss_headline(view: JobView, subject: str, evictions: Sequence[Eviction]) -
     """The pods of the job that the cycle evicts, and by which action."""
     if view.pod:
         return CauseHeadline(subject, "is evicted in this cycle", eviction_words(evictions[0], "it"))
+    state = f"loses {count_noun(len(evictions), 'pod')} in this cycle"
+    return CauseHeadline(subject, state, _evicted_words(evictions, 2))
+
+
+def _evicted_words(evictions: Sequence[Eviction], shown: int) -> str:
+    """The actions with what they evict, such as `preempt, reclaim evict a/x-0`."""
     actions = list(dict.fromkeys(eviction.action for eviction in evictions if eviction.action)) or ["an action"]
-    reason = f"{_evict_words(actions)} {join_names((eviction.victim for eviction in evictions), 2)}"
-    return CauseHeadline(subject, f"loses {count_noun(len(evictions), 'pod')} in this cycle", reason)
-
-
-def _evict_words(actions: Sequence[str]) -> str:
-    """The actions with their verb, such as `preempt, reclaim evict`."""
-    return f"{join_names(actions)} {verb_for(len(actions), 'evicts')}"
+    victims = join_names((eviction.victim for eviction in evictions), shown)
+    return f"{join_names(actions)} {verb_for(len(actions), 'evicts')} {victims}"
 
 
 def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
@@ -188,26 +186,24 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
     has_minimum = view.job.ready_task_num() >= view.job.min_available
     cause = PIPELINED_CAUSE if pipelined and not evictions and not (bound and has_minimum) else PLACES_CAUSE
     numbers = {
-        "pods.bound": count(len(bound), "pods"),
-        "pods.pipelined": count(len(pipelined), "pods"),
-        "pods.left": count(len(view.unplaced_tasks), "pods"),
-        "pods.evicted": count(len(evictions), "pods"),
-        "job.minAvailable": count(view.job.min_available, "pods"),
+        **counts({"pods.bound": len(bound), "pods.pipelined": len(pipelined), "pods.left": len(view.unplaced_tasks)}),
+        **counts({"pods.evicted": len(evictions), "job.minAvailable": view.job.min_available}),
     }
-    lines = tuple(_task_line(view, task) for task in firm_tasks)
+    lines = list[str]()
+    for task in firm_tasks:
+        # For a pipelined task with the pods that have to terminate first.
+        ending = releasing_tasks(view, [task] if task.status is TaskStatus.PIPELINED else [])
+        awaited = join_names(f"{pod.key} ({format_deletion_due(view, pod)})" for pod in ending)
+        lines.append(f"{task.key} -> {task.node_name}{f' after {awaited}' if awaited else ''}")
     evidence = tuple(sorted(_placement_evidence(view, firm_tasks, evictions)))
-    facts = tuple(_placement_facts(view, cause, pipelined, [eviction.victim for eviction in evictions]))
-    facts = (*facts, *_choice_facts(view, bound[0].key)) if view.detailed and bound else facts
+    facts = [*_placement_facts(view, cause, pipelined, [eviction.victim for eviction in evictions])]
+    if view.detailed and bound:
+        from vcdebug.explain.decisions.node_choice import placement_sentence  # slow to import, and needed only here
+
+        facts += filter(None, (placement_sentence(view.recording, bound[0].key),))
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
     advice = tuple(_ending_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
-    return Finding(cause, headline, numbers, evidence, advice, lines, facts)
-
-
-def _choice_facts(view: JobView, pod: TaskKey) -> Iterator[str]:
-    """Yields why a pod is on its node, where scores decided."""
-    from vcdebug.explain.decisions.node_choice import placement_sentence  # slow to import, and needed only here
-
-    yield from filter(None, (placement_sentence(view.recording, pod),))
+    return Finding(cause, headline, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
 _OVERDUE_SECONDS = 300
@@ -220,10 +216,10 @@ def _ending_advice(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[Advic
     for task in [task for task, seconds in ending if seconds < -_OVERDUE_SECONDS][:MAX_OVERDUE]:
         check = f"Check the kubelet of {task.node_name} and the finalizers of {task.name}"
         command = f"kubectl delete pod -n {task.namespace} {task.name} --force"
-        yield outside_advice(f"{check}, or remove it, if nothing of it runs: {command}", AdviceHarm.QUEUE)
+        yield Advice.from_outside(f"{check}, or remove it, if nothing of it runs: {command}", AdviceHarm.QUEUE)
     for task, seconds in [one for one in ending if one[1] > _LONG_SECONDS][:MAX_OVERDUE]:
         shorter = "or shorten its terminationGracePeriodSeconds or preStop hook"
-        yield outside_advice(f"Wait up to {format_age(seconds)} for {task.name}, {shorter}.")
+        yield Advice.from_outside(f"Wait up to {format_age(seconds)} for {task.name}, {shorter}.")
 
 
 _LONG_SECONDS = 60
@@ -242,11 +238,8 @@ def _placed_headline(
         origin = " from an earlier cycle" if all(task.uid in view.session.restored for task in pipelined) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{reason}{origin}")
     if evictions:
-        victims = join_names([eviction.victim for eviction in evictions], 1)
-        actions = list(dict.fromkeys(eviction.action for eviction in evictions))
         pods = f" for {_format_tasks(pipelined)} on {_node_names(pipelined)} (pipelined)" if pipelined else ""
-        bound_parts = parts[:1] if bound else ()
-        reason = "; ".join((f"{_evict_words(actions)} {victims}{pods}", *bound_parts))
+        reason = "; ".join((f"{_evicted_words(evictions, 1)}{pods}", *(parts[:1] if bound else ())))
     return CauseHeadline(view.job.uid, f"{'has a place' if pipelined else 'is scheduled'} in this cycle", reason)
 
 
@@ -298,13 +291,6 @@ def _node_names(tasks: Sequence[TaskInfo]) -> str:
 
 def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
     return tasks[0].name if len(tasks) == 1 else count_noun(len(tasks), "pod")
-
-
-def _task_line(view: JobView, task: TaskInfo) -> str:
-    """`a/train-0 -> n1`; for a pipelined task with the pods that have to terminate first."""
-    waits = task.status is TaskStatus.PIPELINED
-    ending = [f"{pod.key} ({format_deletion_due(view, pod)})" for pod in releasing_tasks(view, [task] if waits else [])]
-    return f"{task.key} -> {task.node_name}{f' after {join_names(ending)}' if ending else ''}"
 
 
 def format_deletion_due(view: JobView, task: TaskInfo) -> str:
@@ -363,17 +349,15 @@ CAUSE = "bound-elsewhere"
 
 def bound_elsewhere(view: JobView) -> Finding | None:
     """The finding if another client bound the named pod, or a pod of the job, during the cycle; else None."""
-    tasks = {task.key: task for task in view.tasks.values() if view.pod in (None, task.key)}
-    failure = next(((tasks[key], note) for key, note in _bound_elsewhere_notes(view.recording) if key in tasks), None)
-    if failure is None:
-        return None
-    task, note = failure
-    node = view.recording.snapshot.bound[task.key]
-    reason = f"another client bound it to {node} during this cycle, so the scheduler's own bind fails"
-    headline = CauseHeadline(task.key, "is not bound by this cycle", reason)
-    facts = ("Annotations from an earlier cycle are removed from the pod.",)
-    advice = (owner_advice(f"Wait for the next cycle, which finds the pod on {node}."),)
-    return Finding(CAUSE, headline, {}, proof_of(note.seq, note.text), advice, facts=facts)
+    for key, note in _bound_elsewhere_notes(view.recording):
+        if key in view.tasks and view.pod in (None, key):
+            node = view.recording.snapshot.bound[key]
+            reason = f"another client bound it to {node} during this cycle, so the scheduler's own bind fails"
+            headline = CauseHeadline(key, "is not bound by this cycle", reason)
+            facts = ("Annotations from an earlier cycle are removed from the pod.",)
+            advice = (Advice.for_owner(f"Wait for the next cycle, which finds the pod on {node}."),)
+            return Finding(CAUSE, headline, {}, proof_of(note.seq, note.text), advice, facts=facts)
+    return None
 
 
 @per_recording()
@@ -420,52 +404,40 @@ def stopping_findings(_: Recording, view: JobView) -> Sequence[Finding]:
 
 def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     task = pipelined[0]
-    pods_words = task.name if len(pipelined) == 1 else count_noun(len(pipelined), "pod")
-    nodes = join_names(dict.fromkeys(pipelined_task.node_name for pipelined_task in pipelined))
     source, evidence = "an earlier cycle", opening_evidence(view.recording, "the session opens with the pod pipelined")
     planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
     if planned and task.uid not in view.session.restored:
         source = view.recording.span_tree.name_around(planned, Level.ACTION)
         evidence = proof_of(planned, f"{source} pipelines it, where nothing is Releasing")
-    facts, advice = _phantom_facts(view, task)
-    pronoun = "it is" if len(pipelined) == 1 else "they are"
-    headline = CauseHeadline(
-        view.job.uid,
-        "is stuck",
-        f"{source} pipelined {pods_words} on {nodes}, but no pod there is terminating, so {pronoun} never bound",
-    )
+    nodes, pronoun = join_names(dict.fromkeys(one.node_name for one in pipelined)), "they are"
+    pronoun = "it is" if len(pipelined) == 1 else pronoun
+    stuck = f"but no pod there is terminating, so {pronoun} never bound"
+    reason = f"{source} pipelined {_format_tasks(pipelined)} on {nodes}, {stuck}"
     numbers = {
-        "pods.pipelined": count(len(pipelined), "pods"),
-        "job.minAvailable": count(view.job.min_available, "pods"),
-        **answer.numbers("request", task.init_resreq),
+        **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
+        **amount_numbers("request", task.init_resreq),
     }
-    lines = tuple(
-        f"{pipelined_task.key} -> {pipelined_task.node_name}, where no pod is terminating"
-        for pipelined_task in pipelined
-    )
-    return Finding(PHANTOM_CAUSE, headline, numbers, evidence, advice, lines, facts)
+    facts, advice = _phantom_facts(view, task)
+    lines = tuple(f"{one.key} -> {one.node_name}, where no pod is terminating" for one in pipelined)
+    return view.pending(PHANTOM_CAUSE, reason, numbers, evidence, advice, lines, facts, state="is stuck")
 
 
 def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
     """(facts why allocate does not bind the pipelined task, advice)."""
     if task.uid in view.session.restored:
-        free_nodes = [
-            node.name for node in NodeFits(view, task, len(view.recording)).free_nodes if node.name != task.node_name
-        ]
-        elsewhere = f", although it would fit {join_names(free_nodes)}" if free_nodes else ""
-        facts = (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",)
-        recreate = owner_advice(f"Delete {task.name}; its controller recreates it, and allocate then tries every node.")
-        if not task.pod.nominated_node_name:
-            return facts, (recreate,)
-        edit = f"Pod/{task.key}:status.nominatedNodeName-"
-        return facts, (
-            recreate,
-            owner_advice(f"Clear status.nominatedNodeName of {task.name}; every node is tried then.", edit),
-        )
+        free_nodes = [node.name for node in NodeFits(view, task, len(view.recording)).free_nodes]
+        others = join_names(name for name in free_nodes if name != task.node_name)
+        elsewhere = f", although it would fit {others}" if others else ""
+        recreate = f"Delete {task.name}; its controller recreates it, and allocate then tries every node."
+        advice = [Advice.for_owner(recreate)]
+        if task.pod.nominated_node_name:
+            clear = f"Clear status.nominatedNodeName of {task.name}; every node is tried then."
+            advice.append(Advice.for_owner(clear, f"Pod/{task.key}:status.nominatedNodeName-"))
+        return (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",), tuple(advice)
     findings, same_plan = stopping_findings(view.recording, view), "The next cycle makes the same plan."
     if not findings:
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
-        return (same_plan,), (cluster_admin_advice(f"Order the actions so that allocate runs before {evicting}."),)
+        return (same_plan,), (Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."),)
     finding = findings[0]
     detail = f"; {finding.facts[0][:1].lower()}{finding.facts[0][1:]}" if finding.facts else "."
     return (f"allocate does not bind it: {finding.reason}{detail}", same_plan), finding.advice

@@ -1,11 +1,14 @@
 """A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names, verb_for
-from vcdebug.explain import answer, queue_findings, queue_index
+from vcdebug.explain import queue_findings, queue_index
+from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, amount_numbers, counts
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -24,46 +27,35 @@ OVERUSED = "overused"
 PREEMPTIVE = "preemptive"
 
 
-def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[answer.Advice, ...]:
+def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
     """Advice for a queue whose limit leaves no room for one more task."""
+    name, capacity = limit.first_dimension, queue_findings.CAPACITY_PLUGIN
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait_advice = answer.owner_advice(f"Wait until jobs in queue {limit.queue} finish.")
+        wait_advice = Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
         raise_advice = queue_findings.raise_capability_advice(limit)
         return (wait_advice, raise_advice) if _is_held_by_others(view, limit, seq) else (raise_advice,)
     if not limit.exceeded_dimensions:
-        return answer.owner_advice("Use another queue."), answer.cluster_admin_advice(
-            f"Check the arguments of plugin {plugin} and queue {limit.queue}."
-        )
-    if queue_findings.is_whole_cluster(view, limit.check.limit, limit.first_dimension):
+        check = f"Check the arguments of plugin {plugin} and queue {limit.queue}."
+        return Advice.for_owner("Use another queue."), Advice.cluster_admin(check)
+    if queue_findings.is_whole_cluster(view, limit.check.limit, name):
         if _is_held_by_others(view, limit, seq):
-            return queue_findings.whole_cluster_advice(view, limit.queue, limit.first_dimension)
-        total = amount_text.format_named_amount(
-            limit.first_dimension, view.session.total_resource.get(limit.first_dimension)
-        )
-        reduce = answer.owner_advice(f"Request less: the whole cluster has {total}, and no other job uses any of it.")
-        return (reduce, answer.add_nodes_advice())
-    guaranteed_queues = queue_findings.unmet_guarantees(view, plugin, limit, seq)
-    if guaranteed_queues:
-        return (
-            answer.queue_admin_advice(f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."),
-            answer.add_nodes_advice(),
-        )
-    ignores_deserved = plugin != queue_findings.CAPACITY_PLUGIN and view.queue.deserved
-    plugin_advice = (
-        (
-            answer.cluster_admin_advice(
-                f"Replace plugin {plugin} with {queue_findings.CAPACITY_PLUGIN}, which uses spec.deserved."
-            ),
-        )
-        if ignores_deserved
-        else ()
-    )
-    return (*queue_findings.quota_explainer(plugin).larger(view), *plugin_advice)
+            return queue_findings.whole_cluster_advice(view, limit.queue, name)
+        total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
+        reduce = f"Request less: the whole cluster has {total}, and no other job uses any of it."
+        return Advice.for_owner(reduce), Advice.add_nodes()
+    if guaranteed_queues := queue_findings.unmet_guarantees(view, plugin, limit, seq):
+        lower = f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."
+        return Advice.queue_admin(lower), Advice.add_nodes()
+    larger = queue_findings.quota_explainer(plugin).larger(view)
+    if plugin == capacity or not view.queue.deserved:
+        return larger
+    replaced = f"Replace plugin {plugin} with {capacity}, which uses spec.deserved."
+    return (*larger, Advice.cluster_admin(replaced))
 
 
-def overused_finding(view: JobView, action: str) -> answer.Finding | None:
+def overused_finding(view: JobView, action: str) -> Finding | None:
     """None unless the action skipped the job because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
@@ -71,38 +63,32 @@ def overused_finding(view: JobView, action: str) -> answer.Finding | None:
     return _build_overused(view, action, *calls[-1]) if calls else None
 
 
-def overused_in_allocate(view: JobView) -> answer.Finding | None:
+def overused_in_allocate(view: JobView) -> Finding | None:
     """Whether allocate skipped the job."""
     return overused_finding(view, ALLOCATE)
 
 
-def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> answer.Finding:
-    state, queue = view.recording.timeline.state_at(seq - 1), view.queue
-    allocated, deserved = (
-        state.plugin_amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved")
-    )
+def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
+    state, queue, plugin = view.recording.timeline.state_at(seq - 1), view.queue, event.plugin
+    allocated, deserved = (state.plugin_amount(plugin, queue.name, figure) for figure in ("allocated", "deserved"))
     lines = tuple(
         f"{name}: allocated {used} of deserved {share}"
         for name in deserved.resource_names()
         for used, share in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
-    by_weight = deserved.is_empty() and event.plugin != queue_findings.CAPACITY_PLUGIN
-    headline = answer.pending_headline(view.job.uid, f"queue {queue.name} is overused, so {action} skips it")
+    by_weight = deserved.is_empty() and plugin != queue_findings.CAPACITY_PLUGIN
     weight = f" (weight {queue.weight})" if by_weight else ""
     use = f"Queue {queue.name} uses {amount_text.format_resource(allocated, names or None)}"
     facts = (f"{use}; it deserves {amount_text.format_resource(deserved)}{weight}.",)
-    numbers = {**answer.numbers("queue.allocated", allocated), **answer.numbers("queue.deserved", deserved)}
-    evidence = (answer.Evidence(seq, f"{event.plugin} calls queue {queue.name} overused"),)
-    cluster_dimensions = [
-        name for name, value in deserved.items() if value > 0 and queue_findings.is_whole_cluster(view, deserved, name)
-    ]
-    advice = (
-        queue_findings.whole_cluster_advice(view, queue.name, cluster_dimensions[0])
-        if cluster_dimensions
-        else queue_findings.quota_explainer(event.plugin).larger(view)
-    )
-    return answer.Finding(OVERUSED, headline, numbers, evidence, advice, lines, facts)
+    numbers = {**amount_numbers("queue.allocated", allocated), **amount_numbers("queue.deserved", deserved)}
+    evidence = (Evidence(seq, f"{plugin} calls queue {queue.name} overused"),)
+    stated = (name for name, value in deserved.items() if value > 0)
+    whole = next((name for name in stated if queue_findings.is_whole_cluster(view, deserved, name)), None)
+    larger = queue_findings.quota_explainer(plugin).larger
+    advice = queue_findings.whole_cluster_advice(view, queue.name, whole) if whole is not None else larger(view)
+    reason = f"queue {queue.name} is overused, so {action} skips it"
+    return view.pending(OVERUSED, reason, numbers, evidence, advice, lines, facts)
 
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -128,68 +114,76 @@ def _first_without_room(recording: Recording, plugin: str, seq: Seq, queue: Queu
 
 def not_allocatable_finding(
     view: JobView, task: TaskInfo, fits: NodeFits, seq: Seq, event: HookEvent, *, after: str = ""
-) -> answer.Finding:
+) -> Finding:
     """The finding for a queue that may not allocate the task; `after` is the fact that evictions would make room."""
-    tree_finding = queue_findings.broken_tree_finding(view, seq, event.plugin)
+    plugin = event.plugin
+    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
-    quota = queue_findings.quota_explainer(event.plugin)
-    limit = room_limit(view, event.plugin, seq, task)
-    excess = dimension_over_limit(view, limit)
-    evicts = bool(after) and not fits.free_nodes
-    reason = _rejection_reason(view, task, event.plugin, limit, evicts, excess)
-    headline, also = answer.pending_headline(view.job.uid, reason), tuple[str, ...]()
-    if limit.exceeded_dimensions and not excess:
+    quota, limit = queue_findings.quota_explainer(plugin), room_limit(view, plugin, seq, task)
+    excess, evicts = dimension_over_limit(view, limit), bool(after) and not fits.free_nodes
+    reason = _rejection_reason(view, task, plugin, limit, evicts, excess)
+    headline, also = CauseHeadline(view.job.uid, "is Pending", reason), tuple[str, ...]()
+    advice = _more_share_advice(view, plugin, limit, seq)
+    if excess:
+        advice = _larger_limit_advice(limit, excess)
+    elif limit.exceeded_dimensions:
         headline, also = queue_findings.excess_headline(headline, limit)
-    advice = _larger_limit_advice(limit, excess) if excess else _more_share_advice(view, event.plugin, limit, seq)
     if not view.detailed:
-        return answer.Finding(NOT_ALLOCATABLE, headline, advice=advice)
+        return Finding(NOT_ALLOCATABLE, headline, advice=advice)
     numbers = {
-        **answer.numbers("request", task.resreq),
-        **answer.numbers("queue.allocated", limit.taken, limit.exceeded_dimensions),
-        **answer.numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
+        **amount_numbers("request", task.resreq),
+        **amount_numbers("queue.allocated", limit.taken, limit.exceeded_dimensions),
+        **amount_numbers(f"queue.{limit.figure}", limit.check.limit, limit.exceeded_dimensions),
         **limit.excess_numbers(),
-        "nodes.free": answer.count(len(fits.free_nodes), "nodes"),
+        **counts({"nodes.free": len(fits.free_nodes)}),
     }
-    evidence = (answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} may not allocate {task.key}"),)
+    evidence = (Evidence(seq, f"{plugin}: queue {view.queue.name} may not allocate {task.key}"),)
     by_amount = bool(limit.exceeded_dimensions) and not limit.is_capability
     derivation_lines = quota.derive_deserved(view.recording, limit.queue, limit.first_dimension) if by_amount else ()
-    holders, deadlock = queue_findings.holder_facts(view, seq, limit), _deadlock_words(view)
-    facts = (
-        *_too_large_facts(limit, excess),
-        *([" ".join((deadlock, *holders))] if deadlock else ()),
-        *_unasked_parent_facts(view, limit),
-        *_share_facts(view, event.plugin, limit),
-        *([] if deadlock else _rejected_jobs_facts(view, limit)),
-        *queue_findings.gang_request_facts(view, limit),
-        *queue_findings.sibling_facts(view, seq, event.plugin, limit),
-        *([] if deadlock else holders),
-        *queue_findings.guarantee_facts(view, event.plugin, limit, seq),
-        *_free_nodes_facts(fits, after),
-        *also,
-    )
+    facts = [*_iter_limit_facts(view, plugin, limit, seq, excess)]
+    free = [node.name for node in fits.free_nodes]
+    nodes = join_names(free) if len(free) <= MAX_NAMED_NODES else count_noun(len(free), "node")
+    room = f"{nodes} {verb_for(len(free), 'has')} room for the pod." if free else after
+    facts += [*([room] if room else []), *also]
     lines = (*limit.arithmetic_lines(), *derivation_lines)
-    return answer.Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, facts)
+    return Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, tuple(facts))
 
 
-def _unasked_parent_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
-    """A sentence if this release admits jobs without checking the ancestor queue that is full; else empty."""
-    release, change = view.recording.snapshot.release, CAPACITY_ADMISSION_LEAF_ONLY
-    if limit.queue == view.queue.name or not release.has_older_form(change):
-        return ()
-    later = (
-        f"asked at admission since {join_names(change.fixed_in)} ({change.pull}), where the job would get no pods yet"
-    )
-    return (f"{release.display_name()} admits jobs by their own queue alone; parents are {later}.",)
+def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
+    request = amount_text.format_named_amount(name, limit.check.request.get(name))
+    if not limit.is_capability:
+        reduce = f"Request less than {request} per pod; the cluster has less in total."
+        return Advice.for_owner(reduce), Advice.add_nodes()
+    raise_limit = Advice.queue_admin(f"Queue {limit.queue}: raise spec.capability to {request} or more.")
+    return Advice.for_owner("Request less per pod, or use another queue."), raise_limit
 
 
-def _too_large_facts(limit: QueueCheck, name: str) -> tuple[str, ...]:
-    """A sentence for a pod that alone exceeds the limit in dimension `name`; empty without one."""
-    if not name:
-        return ()
-    # More nodes raise a limit that is the cluster's size, as the advice says.
-    helps = "Waiting, evictions or more nodes" if limit.is_capability else "Waiting or evictions"
-    return (f"{helps} cannot help, since the pod alone is too large.",)
+def _iter_limit_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq, excess: str) -> Iterator[str]:
+    """Yields sentences about a queue's limit, the strongest first; `excess`: where the pod alone exceeds it."""
+    recording, uid = view.recording, view.job.uid
+    if excess:
+        # More nodes raise a limit that is the cluster's size, as the advice says.
+        helps = "Waiting, evictions or more nodes" if limit.is_capability else "Waiting or evictions"
+        yield f"{helps} cannot help, since the pod alone is too large."
+    holders = queue_findings.holder_facts(view, seq, limit)
+    # Other jobs of the queue that have running and Pending pods as well.
+    rejected = queue_index.started_rejected_jobs(recording, view.queue.name) if view.job.ready_task_num() else ()
+    deadlocked = [other for other in rejected if other != uid]
+    if deadlocked:
+        both_jobs = f"{join_names(deadlocked)} and this job have running pods, and both have Pending pods"
+        yield " ".join((f"Possible deadlock: {both_jobs}.", *holders))
+    change, release = CAPACITY_ADMISSION_LEAF_ONLY, recording.snapshot.release
+    if limit.queue != view.queue.name and release.has_older_form(change):
+        later = f"asked at admission since {join_names(change.fixed_in)} ({change.pull})"
+        own = f"{release.display_name()} admits jobs by their own queue alone"
+        yield f"{own}; parents are {later}, where the job would get no pods yet."
+    yield from _share_facts(view, plugin, limit)
+    yield from () if deadlocked else _rejected_jobs_facts(view, limit)
+    yield from queue_findings.gang_request_facts(view, limit)
+    yield from queue_findings.sibling_facts(view, seq, plugin, limit)
+    yield from () if deadlocked else holders
+    yield from queue_findings.guarantee_facts(view, plugin, limit, seq)
 
 
 def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
@@ -204,24 +198,6 @@ def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     return (f"{other_jobs} of another queue {are} rejected as well: neither queue uses what is free.",)
 
 
-def _deadlock_words(view: JobView) -> str:
-    """A sentence if this job and others of the queue have both running and Pending pods; else empty."""
-    if not view.job.ready_task_num():
-        return ""
-    rejected = queue_index.started_rejected_jobs(view.recording, view.queue.name)
-    started = [uid for uid in rejected if uid != view.job.uid]
-    both_jobs = f"{join_names(started)} and this job have running pods, and both have Pending pods"
-    return f"Possible deadlock: {both_jobs}." if started else ""
-
-
-def _free_nodes_facts(fits: NodeFits, after: str) -> tuple[str, ...]:
-    free = [node.name for node in fits.free_nodes]
-    if not free:
-        return (after,) if after else ()
-    nodes = join_names(free) if len(free) <= MAX_NAMED_NODES else count_noun(len(free), "node")
-    return (f"{nodes} {verb_for(len(free), 'has')} room for the pod.",)
-
-
 MAX_NAMED_NODES = 3
 
 
@@ -232,16 +208,6 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
         if limit.is_capability or queue_findings.is_whole_cluster(view, limit.check.limit, name):
             return name
     return ""
-
-
-def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[answer.Advice, ...]:
-    request = amount_text.format_named_amount(name, limit.check.request.get(name))
-    if not limit.is_capability:
-        return answer.owner_advice(
-            f"Request less than {request} per pod; the cluster has less in total."
-        ), answer.add_nodes_advice()
-    capability_advice = answer.queue_admin_advice(f"Queue {limit.queue}: raise spec.capability to {request} or more.")
-    return answer.owner_advice("Request less per pod, or use another queue."), capability_advice
 
 
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
@@ -304,29 +270,31 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
     return (f"{share}{unread}.",)
 
 
-def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> answer.Finding:
+def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
     """The finding if the queue may not reclaim: it would exceed its deserved amount or its limit."""
-    tree_finding = queue_findings.broken_tree_finding(view, seq, event.plugin)
+    plugin, queue = event.plugin, view.queue.name
+    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
     tasks = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     pods_words = tasks[0].name if len(tasks) == 1 else f"{count_noun(len(tasks), 'pod')} at once"
     request = sum_resources(claimant.resreq for claimant in tasks)
-    evidence = (
-        answer.Evidence(seq, f"{event.plugin}: queue {view.queue.name} is not entitled to more ({event.point} false)"),
-    )
+    evidence = (Evidence(seq, f"{plugin}: queue {queue} is not entitled to more ({event.point} false)"),)
     if view.queue.state != OPEN:
-        reason = f"{queue_findings.queue_state_words(view)}; {event.plugin} allows reclaim only for Open queues"
-        headline = answer.pending_headline(view.job.uid, reason)
-        return answer.Finding(PREEMPTIVE, headline, {}, evidence, queue_findings.open_queue_advice(view))
-    quota = queue_findings.quota_explainer(event.plugin)
+        reason = f"{queue_findings.queue_state_words(view)}; {plugin} allows reclaim only for Open queues"
+        return view.pending(PREEMPTIVE, reason, {}, evidence, queue_findings.open_queue_advice(view))
+    quota = queue_findings.quota_explainer(plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
-    of_limit = event.point == hooks.ALLOCATABLE.upstream and event.plugin == queue_findings.CAPACITY_PLUGIN
+    of_limit = event.point == hooks.ALLOCATABLE.upstream and plugin == queue_findings.CAPACITY_PLUGIN
     within_limit = of_limit or quota.reclaims_within_limit(view.recording)
-    levels = quota.room(view.recording, seq, view.queue.name, request) if within_limit else []
-    if levels and levels[0].exceeded_dimensions:
-        return _capability_finding(view, pods_words, levels[0], event, evidence)
-    return _deserved_finding(view, pods_words, seq, request, event, evidence)
+    levels = quota.room(view.recording, seq, queue, request) if within_limit else []
+    if not levels or not levels[0].exceeded_dimensions:
+        return _deserved_finding(view, pods_words, seq, request, event, evidence)
+    limit, name = levels[0], levels[0].first_dimension
+    use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
+    reason, lines = _reclaim_reason(view, pods_words, use, event), limit.arithmetic_lines()
+    advice, facts = _more_share_advice(view, plugin, limit, seq), queue_findings.holder_facts(view, seq, limit)
+    return view.pending(PREEMPTIVE, reason, limit.limit_numbers(), evidence, advice, lines, facts)
 
 
 def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) -> str:
@@ -334,70 +302,44 @@ def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) 
     return f"queue {view.queue.name} may not reclaim for {pods_words}: it would use {use} ({event.plugin})"
 
 
-def _capability_finding(
-    view: JobView, pods_words: str, limit: QueueCheck, event: HookEvent, evidence: tuple[answer.Evidence, ...]
-) -> answer.Finding:
-    """The finding if reclaim would take the queue beyond its capability."""
-    name = limit.first_dimension
-    use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
-    headline = answer.pending_headline(view.job.uid, _reclaim_reason(view, pods_words, use, event))
-    advice = _more_share_advice(view, event.plugin, limit, evidence[0].seq)
-    facts = queue_findings.holder_facts(view, evidence[0].seq, limit)
-    return answer.Finding(
-        PREEMPTIVE, headline, limit.limit_numbers(), evidence, advice, limit.arithmetic_lines(), facts
-    )
-
-
 def _deserved_finding(
-    view: JobView, pods_words: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[answer.Evidence, ...]
-) -> answer.Finding:
+    view: JobView, pods_words: str, seq: Seq, request: Resource, event: HookEvent, evidence: tuple[Evidence, ...]
+) -> Finding:
     """The finding if reclaim would take the queue beyond its deserved amount."""
-    quota, queue = queue_findings.quota_explainer(event.plugin), view.queue
+    quota, queue, plugin = queue_findings.quota_explainer(event.plugin), view.queue, event.plugin
     claim = quota.claim(view.recording, seq, queue.name, request)
     names, allocated, deserved = claim.exceeded_dimensions, claim.check.sum_without_request, claim.check.limit
-    lines = tuple(
+    lines = [
         f"{n}: allocated {used} + request {requested} > deserved {share}"
         for n in names
         for used, requested, share in [format_amounts_apart(n, allocated.get(n), request.get(n), deserved.get(n))]
-    )
-    excess_words = "more than it deserves"
+    ]
+    excess_words, facts = "more than it deserves", list[str]()
+    advice = (Advice.for_owner("Request less at a time."), *quota.larger(view))
     if names:
         excess_words = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
-    reason = _reclaim_reason(view, pods_words, f"{excess_words}{_format_weight(view, event.plugin)}", event)
-    headline = answer.pending_headline(view.job.uid, reason)
+        lines += quota.derive_deserved(view.recording, queue.name, names[0])
+    reason = _reclaim_reason(view, pods_words, f"{excess_words}{_format_weight(view, plugin)}", event)
     numbers = {
-        **answer.numbers("request", request),
-        **answer.numbers("queue.allocated", allocated, names),
-        **answer.numbers("queue.deserved", deserved, names),
+        **amount_numbers("request", request),
+        **amount_numbers("queue.allocated", allocated, names),
+        **amount_numbers("queue.deserved", deserved, names),
         **claim.excess_numbers(),
-        "queue.weight": answer.count(queue.weight, ""),
+        **counts({"queue.weight": queue.weight}),
     }
-    advice = (answer.owner_advice("Request less at a time."), *quota.larger(view))
-    rounds = tuple(line for n in names[:1] for line in quota.derive_deserved(view.recording, queue.name, n))
-    unnamed = _unnamed_dimensions(view, event.plugin, names)
-    if unnamed:
+    # Dimensions that spec.deserved omits although it states others, which capacity then takes for 0.
+    stated, named = queue.deserved or {}, Resource.from_list(queue.deserved or {})
+    by_capacity = bool(stated) and plugin == queue_findings.CAPACITY_PLUGIN
+    if unnamed := [name for name in names if by_capacity and not named.get(name)]:
         amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
         add = f"Queue {queue.name}: add {amounts} to spec.deserved, or upgrade Volcano."
-        advice = (answer.queue_admin_advice(add, *claim.raised_limit_edits("deserved")), *advice)
-    above = (f"Also over: {join_names(names[1:])}.",) if names[1:] else ()
-    facts = (*_unnamed_facts(view, unnamed), *above, *(queue_findings.holder_facts(view, seq, claim) if names else ()))
-    return answer.Finding(PREEMPTIVE, headline, numbers, evidence, advice, (*lines, *rounds), facts)
-
-
-def _unnamed_dimensions(view: JobView, plugin: str, exceeded: list[str]) -> list[str]:
-    """Exceeded dimensions that spec.deserved omits although it states others; empty for plugins other than capacity."""
-    deserved = view.queue.deserved or {}
-    named = Resource.from_list(deserved)
-    return [name for name in exceeded if deserved and plugin == queue_findings.CAPACITY_PLUGIN and not named.get(name)]
-
-
-def _unnamed_facts(view: JobView, unnamed: list[str]) -> tuple[str, ...]:
-    if not unnamed:
-        return ()
-    release = view.recording.snapshot.release.display_name()
-    stated_names = join_names(view.queue.deserved or {})
-    only = f"spec.deserved of queue {view.queue.name} names only {stated_names}"
-    return (f"{only}; in {release} a resource that it does not name ({join_names(unnamed)}) counts as 0.",)
+        advice = (Advice.queue_admin(add, *claim.raised_limit_edits("deserved")), *advice)
+        only = f"spec.deserved of queue {queue.name} names only {join_names(stated)}"
+        counted = f"a resource that it does not name ({join_names(unnamed)}) counts as 0"
+        facts.append(f"{only}; in {view.recording.snapshot.release.display_name()} {counted}.")
+    facts += [f"Also over: {join_names(names[1:])}."] if names[1:] else []
+    facts += queue_findings.holder_facts(view, seq, claim) if names else ()
+    return view.pending(PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
 def _format_weight(view: JobView, plugin: str) -> str:

@@ -1,7 +1,8 @@
 """gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -13,10 +14,7 @@ from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Finding,
-    count,
-    outside_advice,
-    owner_advice,
-    pending_headline,
+    counts,
     proof_of,
 )
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
@@ -69,6 +67,13 @@ def validity(view: JobView) -> Finding | None:
         return _lost_pods_finding(view, valid, evictions)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
+    said = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
+    return _invalid_finding(view, valid, said or opening_evidence(view.recording, "the job has no pods"))
+
+
+def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) -> Finding:
+    """The finding about the pods that the gang or its roles lack, and why nothing creates them."""
+    job, missing = view.job, max(view.job.min_available - valid, 0)
     # All pods of a role count here, since evicted ones have a finding of their own.
     role_counts = Counter(task.task_role for task in view.tasks.values())
     role_minimums = {} if job.are_roles_unchecked() else job.task_min_available
@@ -77,19 +82,12 @@ def validity(view: JobView) -> Finding | None:
         for role, minimum in role_minimums.items()
         if role_counts[role] < minimum
     ]
-    missing = max(job.min_available - valid, 0)
-    numbers = {
-        "pods.valid": count(valid, "pods"),
-        "job.minAvailable": count(job.min_available, "pods"),
-        "pods.missing": count(missing, "pods"),
-    }
     amounts = next_pod_amounts(view)
     quotas = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
     full_quotas = sorted(quotas, key=lambda quota: quota.fitting)
     failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
-    first_line, *facts = _validity_lines(view, valid, roles, failure)
-    headline = CauseHeadline(*first_line)
+    headline, fact = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
@@ -99,32 +97,14 @@ def validity(view: JobView) -> Finding | None:
         *failure.advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
     )
-    if missing and not (reasons or failure.pod):
-        headline, reasons, reported = _with_report(view, headline)
-        advice = reported or advice
-    said = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
-    evidence = said or opening_evidence(view.recording, "the job has no pods")
-    return Finding(
-        NOT_ENOUGH,
-        headline,
-        numbers,
-        evidence,
-        advice,
-        tuple(roles),
-        tuple(map(str, [*facts, *reasons] if failure.pod else reasons or facts)),
-    )
-
-
-def _with_report(view: JobView, headline: CauseHeadline) -> tuple[CauseHeadline, list[str], tuple[Advice, ...]]:
-    """(first line, reasons, advice) with the cause that a controller or webhook has reported, if it is a known one."""
-    known = known_report(view.recording, ExplainSubject(view.job.uid))
-    if known is None:
-        return headline, [], ()
-    why = headline._replace(reason=f"{headline.reason}; {known.cause}")
-    is_short = len(str(why)) <= MAX_LINE_LENGTH
-    return (
-        (why, [], (known.advice,)) if is_short else (headline, [f"{capitalize_first(known.cause)}."], (known.advice,))
-    )
+    known = known_report(view.recording, ExplainSubject(job.uid)) if missing and not (reasons or failure.pod) else None
+    if known is not None:
+        why, advice = headline._replace(reason=f"{headline.reason}; {known.cause}"), (known.advice,)
+        is_short = len(str(why)) <= MAX_LINE_LENGTH
+        headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.cause)}."])
+    facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
+    numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
+    return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
 
 
 _CHECKS = "quota, webhook, controller log"
@@ -133,17 +113,19 @@ _CHECKS = "quota, webhook, controller log"
 def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, known_reason: bool) -> tuple[Advice, ...]:
     job, minimum = view.job.uid, view.job.min_available
     if not missing and roles:
-        lower_advice = owner_advice(f"{job}: remove the role from minTaskMember, or lower its minimum.")
-        return owner_advice("Create the missing pods of each role."), lower_advice
+        lower_advice = Advice.for_owner(f"{job}: remove the role from minTaskMember, or lower its minimum.")
+        return Advice.for_owner("Create the missing pods of each role."), lower_advice
     shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= minimum:
         shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
     # A PodGroup of a single pod, or of a leader, is owned by that pod, which creates no others.
     owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
-    create = outside_advice(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
+    create = Advice.from_outside(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
     edit = f"PodGroup/{job}:spec.minMember={valid}"
-    minimum_advice = (owner_advice(f"{job}: spec.minMember {minimum} -> {valid}.", edit),) if missing and valid else ()
+    minimum_advice = (
+        (Advice.for_owner(f"{job}: spec.minMember {minimum} -> {valid}.", edit),) if missing and valid else ()
+    )
     return (*(() if known_reason else (create,)), *minimum_advice)
 
 
@@ -153,18 +135,18 @@ _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
 def _creation_order(view: JobView) -> _Reason:
     """(facts, advice) if the owner is suspended, or creates pods step by step or not those of some role; else empty."""
     if update := rolling_update(view):
-        return (update,), (owner_advice(f"{capitalize_first(MORE_SURGE)}."),)
+        return (update,), (Advice.for_owner(f"{capitalize_first(MORE_SURGE)}."),)
     for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
         if facts.suspended:
-            advice = outside_advice(f"Resume {owner} (suspend: false).")
+            advice = Advice.from_outside(f"Resume {owner} (suspend: false).")
             return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
     for lack in missing_roles(view.recording, view.job):
         if not lack.earlier_role:
             of_role = f"role {lack.role} ({count_noun(lack.required_count, 'pod')})"
-            advice = outside_advice(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
+            advice = Advice.from_outside(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
             return (f"{lack.owner} has created no pod of its {of_role}.",), (advice,)
         stuck = f"gang starts none of them before {view.job.min_available} pods exist: neither can come first."
-        advice = outside_advice(f"Or let {lack.owner} create {lack.role} without waiting for {lack.earlier_role}.")
+        advice = Advice.from_outside(f"Or let {lack.owner} create {lack.role} without waiting for {lack.earlier_role}.")
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
 
@@ -175,29 +157,22 @@ def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: Mi
     earlier = [task for task in view.tasks.values() if lack.earlier_role.lower() == task.task_role.lower()]
     unready = {task.name: reason for task in earlier if (reason := _unready_reason(task))}
     order = lack.order_words("is Ready" if unready else "runs")
-    ordered = replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=(before,))
-    if not unready:
-        return _with_ended_role(ordered, lack) if earlier and _have_ended(earlier) else ordered
-    names, are = join_names(unready), verb_for(len(unready), "is")
-    state = f"{names} {are} Running but not Ready ({next(iter(unready.values()))})."
-    advice = outside_advice(f"Find out why {names} {are} not Ready (readinessProbe, log).")
-    return replace(ordered, facts=(state, before), advice=(advice,))
-
-
-def _have_ended(tasks: Sequence[TaskInfo]) -> bool:
-    return all(task.status is TaskStatus.SUCCEEDED for task in tasks)
-
-
-def _with_ended_role(finding: Finding, lack: MissingRole) -> Finding:
-    """The finding where the role that has to run first has succeeded, so that it is never counted as running."""
-    ended = f"{lack.earlier_role} has ended (Succeeded)"
-    reason = f"{finding.headline.reason}, and {ended}"
-    rule = "Volcano's controller can count only pods with Ready containers as running (#5424)"
-    fact = f"{rule}, and containers that have ended are not Ready: it may never create {lack.role}."
-    split = f"make {lack.role} a Job of its own (a JobFlow starts it after the other)"
-    advice = outside_advice(f"Upgrade Volcano, or {split}, or keep {lack.earlier_role} running until {lack.role} runs.")
-    headline = finding.headline._replace(reason=reason)
-    return replace(finding, headline=headline, facts=(fact, *finding.facts), advice=(advice,))
+    facts: tuple[str, ...] = (before,)
+    advice = finding.advice
+    if unready:
+        names, are = join_names(unready), verb_for(len(unready), "is")
+        facts = (f"{names} {are} Running but not Ready ({next(iter(unready.values()))}).", before)
+        advice = (Advice.from_outside(f"Find out why {names} {are} not Ready (readinessProbe, log)."),)
+    elif earlier and all(task.status is TaskStatus.SUCCEEDED for task in earlier):
+        # The role that has to run first has succeeded, so that it is never counted as running.
+        order = f"{order}, and {lack.earlier_role} has ended (Succeeded)"
+        rule = "Volcano's controller can count only pods with Ready containers as running (#5424)"
+        facts = (f"{rule}, and containers that have ended are not Ready: it may never create {lack.role}.", before)
+        split = f"make {lack.role} a Job of its own (a JobFlow starts it after the other)"
+        keep = f"keep {lack.earlier_role} running until {lack.role} runs"
+        advice = (Advice.from_outside(f"Upgrade Volcano, or {split}, or {keep}."),)
+    headline = CauseHeadline(view.job.uid, shortage, order)
+    return replace(finding, headline=headline, facts=facts, advice=advice)
 
 
 def _unready_reason(task: TaskInfo) -> str:
@@ -215,15 +190,10 @@ def rolling_update(view: JobView) -> str:
     """The fact that a rolling update keeps the job's ReplicaSet below minMember; else empty."""
     owners = owner_keys(view.job.pod_group.manifest)
     for replicas in view.recording.snapshot.objects_of("ReplicaSet") if owners else ():
-        desired = annotations_of(replicas).get(_DESIRED_REPLICAS, "")
-        current = spec_of(replicas).get("replicas")
-        few = (
-            isinstance(current, int)
-            and current < view.job.min_available
-            and desired.isdigit()
-            and current < int(desired)
-        )
-        if few and key_of(replicas) in owners:
+        desired, current = annotations_of(replicas).get(_DESIRED_REPLICAS, ""), spec_of(replicas).get("replicas")
+        if key_of(replicas) not in owners or not isinstance(current, int) or not desired.isdigit():
+            continue
+        if current < min(view.job.min_available, int(desired)):
             update = f"ReplicaSet {name_of(replicas)} is asked for {current} of {desired} replicas: a rolling update"
             return f"{update} adds pods step by step (maxSurge), once earlier ones are Ready."
     return ""
@@ -238,46 +208,41 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
     required_pods = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     facts = (f"{valid} of the {required_pods} {verb_for(valid, 'remains')}.",)
-    numbers = {
-        "pods.valid": count(valid, "pods"),
-        "pods.evicted": count(len(evictions), "pods"),
-        "job.minAvailable": count(job.min_available, "pods"),
-    }
+    numbers = counts({"pods.valid": valid, "pods.evicted": len(evictions), "job.minAvailable": job.min_available})
     evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in evictions)
     advice = (
-        outside_advice("Its controller must recreate the evicted pods."),
-        owner_advice(f"{job.uid}: set spec.minMember below the number of its pods."),
+        Advice.from_outside("Its controller must recreate the evicted pods."),
+        Advice.for_owner(f"{job.uid}: set spec.minMember below the number of its pods."),
     )
     return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
 
 
-def _validity_lines(
-    view: JobView, valid: int, roles: list[str], failure: PodFailure
-) -> tuple[tuple[str, str, str], str]:
-    """((subject, state, reason) of the first line, the fact below it)."""
-    job, skip_fact = view.job, SKIP_FACT
+def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFailure) -> tuple[CauseHeadline, str]:
+    """(first line, the fact below it)."""
+    job, opening = view.job, view.recording.timeline.opening_tasks
+    pending = partial(CauseHeadline, job.uid, "is Pending")
     minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
-    if roles and valid >= job.min_available:
-        return (job.uid, "is Pending", roles[0]), skip_fact
     if valid >= job.min_available:
-        return (job.uid, "is Pending", "it has no pod that could be scheduled"), skip_fact
+        return pending(roles[0] if roles else "it has no pod that could be scheduled"), SKIP_FACT
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
         skipped = "Nothing can be scheduled until the controller recreates them."
-        return (job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
+        return CauseHeadline(job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
     if not view.tasks:
         check = "Check the controller that creates them, and the quotas."
         if job.pod_group.phase == INQUEUE and not job.get_min_resources().is_empty():
             check = f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
-        return (job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
-    causes = "; ".join([*map(capitalize_first, roles), *_format_leaving(view)])
+        return CauseHeadline(job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     have = f"it has {valid} of the {minimum_words}"
     if failure.pod:
         why = f" ({failure.reason})" if failure.reason else ""
-        state = f"{have}; {_other_pods_words(view)}{why}"
-        return (job.uid, "is Pending", state), " ".join(failure.facts) or skip_fact
-    return (job.uid, "is Pending", have), f"{causes}." if causes else skip_fact
+        return pending(f"{have}; {_other_pods_words(view)}{why}"), " ".join(failure.facts) or SKIP_FACT
+    # Pods that were terminating before the cycle began.
+    leaving = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
+    causes = [capitalize_first(role) for role in roles]
+    causes += [f"{join_names(leaving)} {verb_for(len(leaving), 'is')} terminating"] if leaving else []
+    return pending(have), f"{'; '.join(causes)}." if causes else SKIP_FACT
 
 
 def _other_pods_words(view: JobView) -> str:
@@ -289,39 +254,21 @@ def _other_pods_words(view: JobView) -> str:
     return ", ".join(f"{count} {verb_for(count, 'is')} {state_words}" for count, state_words in counts)
 
 
-def _format_leaving(view: JobView) -> Iterator[str]:
-    """Yields a phrase that names the pods that were terminating before the cycle began."""
-    opening = view.recording.timeline.opening_tasks
-    names = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
-    if names:
-        yield f"{join_names(names)} {verb_for(len(names), 'is')} terminating"
-
-
-def gated(view: JobView) -> Finding | None:
+def gated_job(view: JobView) -> Finding | None:
     """The finding if the job cannot reach minMember without its gated pods; else None."""
     gated_tasks = [task for task in view.unplaced_tasks if task.sch_gated]
-    ungated_tasks = [task for task in view.unplaced_tasks if not task.sch_gated]
-    job = view.job
-    reachable = job.ready_task_num() + job.waiting_task_num() + len(ungated_tasks)
-    if not gated_tasks or (ungated_tasks and reachable >= job.min_available):
+    job, ungated = view.job, len(view.unplaced_tasks) - len(gated_tasks)
+    reachable, minimum = job.ready_task_num() + job.waiting_task_num() + ungated, job.min_available
+    if not gated_tasks or (ungated and reachable >= minimum):
         return None
     gates = dict.fromkeys(gate for task in gated_tasks for gate in task.pod.scheduling_gates)
-    gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
-    gated_pods = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')}"
-    headline = pending_headline(job.uid, f"{gated_pods} {gate} ({join_names(gates)})")
-    pods = join_names(task.name for task in gated_tasks)
-    is_met, verb = reachable >= job.min_available, verb_for(reachable, "is")
-    short = f"minMember asks for {job.min_available}; without {pods}, {reachable} {verb} available."
-    facts = (f"minMember {job.min_available} is met without {pods}." if is_met else short,)
-    numbers = {
-        "pods.gated": count(len(gated_tasks), "pods"),
-        "pods.usable": count(reachable, "pods"),
-        "job.minAvailable": count(job.min_available, "pods"),
-    }
+    names, pods = join_names(gates), join_names(task.name for task in gated_tasks)
+    gate, owns = ("a scheduling gate", "owns gate") if len(gates) == 1 else ("scheduling gates", "owns gates")
+    reason = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')} {gate} ({names})"
+    short = f"minMember asks for {minimum}; without {pods}, {reachable} {verb_for(reachable, 'is')} available."
+    facts = (f"minMember {minimum} is met without {pods}." if reachable >= minimum else short,)
+    numbers = counts({"pods.gated": len(gated_tasks), "pods.usable": reachable, "job.minAvailable": minimum})
     skip_evidence = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
     evidence = skip_evidence or opening_evidence(view.recording, "the session opens with gated pods")
-    owns = "owns gate" if len(gates) == 1 else "owns gates"
-    advice = (
-        outside_advice(f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."),
-    )
-    return Finding(GATED, headline, numbers, evidence, advice, facts=facts)
+    advice = (Advice.from_outside(f"The controller that {owns} {names} must remove it from spec.schedulingGates."),)
+    return view.pending(GATED, reason, numbers, evidence, advice, facts=facts)

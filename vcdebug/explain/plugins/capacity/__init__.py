@@ -7,7 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from vcdebug.explain import equation
-from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import (
     QUEUE_PRIORITY,
@@ -253,8 +253,8 @@ def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """Advice after which the job's queue deserves more."""
-    more = queue_admin_advice(f"Queue {view.queue.name}: raise spec.deserved, or lower the guarantees of other queues.")
-    return owner_advice("Use another queue."), more
+    more = Advice.queue_admin(f"Queue {view.queue.name}: raise spec.deserved, or lower the guarantees of other queues.")
+    return Advice.for_owner("Use another queue."), more
 
 
 def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:

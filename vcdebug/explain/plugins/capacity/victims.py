@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
-from vcdebug.explain.answer import Advice, histogram, queue_admin_advice, reason_lines
+from vcdebug.explain.answer import Advice, histogram, reason_lines
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
@@ -189,9 +189,9 @@ def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:
 def _veto_advice(attrs: dict[QueueName, CapacityQueueAttr], queues: Sequence[QueueName]) -> Advice:
     guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
     extra = f", or its spec.guarantee where that is what holds them ({join_names(guaranteed)})" if guaranteed else ""
-    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved{extra}; reclaim never goes below it.")
+    return Advice.queue_admin(f"Queue {join_names(queues)}: lower spec.deserved{extra}; reclaim never goes below it.")
 
 
 def smaller_share_advice(_: JobView, queues: Sequence[QueueName]) -> Advice:
     """Advice after which the victims' queues deserve less."""
-    return queue_admin_advice(f"Queue {join_names(queues)}: lower spec.deserved.")
+    return Advice.queue_admin(f"Queue {join_names(queues)}: lower spec.deserved.")

@@ -5,16 +5,7 @@ from collections.abc import Sequence
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import count_noun
-from vcdebug.explain import answer
-from vcdebug.explain.answer import (
-    Evidence,
-    Finding,
-    cluster_admin_advice,
-    count,
-    owner_advice,
-    pending_headline,
-    proof_of,
-)
+from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.room_takers import user_facts
@@ -37,42 +28,46 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         return _topology_finding(view, action, task)
     # In the state at the answer: the action itself may have placed the pods up to minMember.
     asked_at = answers[0][0] if answers else view.action_starts(action) or 0
-    counts = view.recording.timeline.state_at(asked_at).job_counts(view.job.uid)
+    placed = view.recording.timeline.state_at(asked_at).job_counts(view.job.uid)
     plugin = answers[0][1].plugin if answers else "no plugin"
     if answers:
-        counts_text = f"{counts.ready_count} ready, {counts.waiting_count} pipelined, minMember {counts.min_available}"
+        counts_text = f"{placed.ready_count} ready, {placed.waiting_count} pipelined, minMember {placed.min_available}"
         reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
     else:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
-    headline, facts = pending_headline(view.job.uid, reason), (_no_room_fact(view, task),)
+    facts = (_no_room_fact(view, task),)
     numbers = {
-        "pods.ready": count(counts.ready_count, "pods"),
-        "pods.waiting": count(counts.waiting_count, "pods"),
-        "pods.pending": count(len(view.unplaced_tasks), "pods"),
-        "job.minAvailable": count(counts.min_available, "pods"),
-        **answer.numbers("request", task.init_resreq),
+        **counts(
+            {
+                "pods.ready": placed.ready_count,
+                "pods.waiting": placed.waiting_count,
+                "pods.pending": len(view.unplaced_tasks),
+                "job.minAvailable": placed.min_available,
+            }
+        ),
+        **amount_numbers("request", task.init_resreq),
     }
-    placed_count = counts.ready_count + counts.waiting_count
+    placed_count = placed.ready_count + placed.waiting_count
     if not answers:
-        enabling = cluster_admin_advice("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
+        enabling = Advice.cluster_admin("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
-        return Finding(NOT_STARVING, headline, numbers, evidence, (enabling,), facts=facts)
+        return view.pending(NOT_STARVING, reason, numbers, evidence, (enabling,), facts=facts)
     evidence = proof_of(answers[0][0], f"JobStarving: {plugin} reports that the job does not starve")
     wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
     advice = (
-        owner_advice(f"Wait for free room: {wait_reason}."),
-        owner_advice(
+        Advice.for_owner(f"Wait for free room: {wait_reason}."),
+        Advice.for_owner(
             f"Raise minMember above {placed_count}, so that the job counts as starving.",
             f"PodGroup/{view.job.uid}:spec.minMember={placed_count + 1}",
         ),
     )
     lines = (
         (
-            f"starving = waiting {counts.waiting_count} + ready {counts.ready_count} < "
-            f"minMember {counts.min_available}: no"
+            f"starving = waiting {placed.waiting_count} + ready {placed.ready_count} < "
+            f"minMember {placed.min_available}: no"
         ),
     )
-    return Finding(NOT_STARVING, headline, numbers, evidence, advice, lines, facts)
+    return view.pending(NOT_STARVING, reason, numbers, evidence, advice, lines, facts)
 
 
 def _no_room_fact(view: JobView, task: TaskInfo) -> str:
@@ -85,14 +80,14 @@ def _no_room_fact(view: JobView, task: TaskInfo) -> str:
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The finding for a job with a network topology, which preempt of this release never visits."""
-    headline = pending_headline(view.job.uid, f"{action} skips jobs with spec.networkTopology")
+    reason = f"{action} skips jobs with spec.networkTopology"
     edit = f"PodGroup/{view.job.uid}:spec.networkTopology-"
     advice = (
-        owner_advice(f"Remove spec.networkTopology from PodGroup {view.job.uid}.", edit),
-        cluster_admin_advice("Use the gangpreempt action, which supports network topologies."),
+        Advice.for_owner(f"Remove spec.networkTopology from PodGroup {view.job.uid}.", edit),
+        Advice.cluster_admin("Use the gangpreempt action, which supports network topologies."),
     )
-    numbers, facts = answer.numbers("request", task.init_resreq), (_no_room_fact(view, task),)
-    return Finding(NETWORK_TOPOLOGY, headline, numbers, _start_evidence(view, action), advice, facts=facts)
+    numbers, facts = amount_numbers("request", task.init_resreq), (_no_room_fact(view, task),)
+    return view.pending(NETWORK_TOPOLOGY, reason, numbers, _start_evidence(view, action), advice, facts=facts)
 
 
 def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
@@ -113,9 +108,11 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
         Evidence(attempt.first - 1, f"{visit.action} skips {task.key}"),
         *proof_of(end, f"{visit.action} ends with {candidates} skipped and no node searched"),
     )
-    advice = (owner_advice("Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."),)
-    headline, numbers = pending_headline(view.job.uid, reason), answer.numbers("request", task.init_resreq)
-    return Finding(POLICY_NEVER, headline, numbers, evidence, advice, facts=facts)
+    advice = (
+        Advice.for_owner("Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."),
+    )
+    numbers = amount_numbers("request", task.init_resreq)
+    return view.pending(POLICY_NEVER, reason, numbers, evidence, advice, facts=facts)
 
 
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
@@ -137,15 +134,15 @@ def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | N
     if attempt is None:
         return None
     task = view.tasks[attempt.task]
-    headline = pending_headline(view.job.uid, f"preempt skips {task.name} because {reason}")
+    reason = f"preempt skips {task.name} because {reason}"
     passes = [(seq, e.plugin) for seq, e in attempt.task_calls(PREDICATE.upstream) if e.result is None]
     pass_evidence = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passes[:1])
     evidence = pass_evidence or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
     advice = (
-        owner_advice(
+        Advice.for_owner(
             f"Clear status.nominatedNodeName of {task.name}, so that preempt considers it.",
             f"Pod/{task.key}:status.nominatedNodeName-",
         ),
-        owner_advice("Find out why allocate does not place it there."),
+        Advice.for_owner("Find out why allocate does not place it there."),
     )
-    return Finding(NOT_ELIGIBLE, headline, answer.numbers("request", task.init_resreq), evidence, advice)
+    return view.pending(NOT_ELIGIBLE, reason, amount_numbers("request", task.init_resreq), evidence, advice)

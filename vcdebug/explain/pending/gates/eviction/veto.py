@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain import answer
+from vcdebug.explain.answer import Advice, Evidence, Finding, counts, histogram, reason_lines
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -14,6 +14,7 @@ from vcdebug.framework import action
 from vcdebug.framework.conf import unread_key_words
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
@@ -24,7 +25,7 @@ PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this 
 NodeVotes = Sequence[tuple[NodeTry, PluginAnswer]]
 
 
-def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> answer.Finding | None:
+def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding | None:
     """The finding about the plugin that blocks the task on most nodes; None if no plugin protects a candidate.
 
     preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
@@ -63,7 +64,7 @@ def protecting_plugins(view: JobView, node: NodeTry) -> list[str]:
     return [vote.plugin for vote in _question_and_answers(view, node)[1] if not vote.result]
 
 
-def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, with_room: int) -> answer.Finding:
+def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, with_room: int) -> Finding:
     candidates = [key for node, _ in votes for key in node.candidates]
     victims = [key for _, vote in votes for key in vote.result]
     veto_reason = _veto_reason(view, attempt, plugin, votes)
@@ -79,26 +80,26 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     for key in view.recording.conf.unread_keys(plugin)[:1]:
         facts.append(f"{key} is ignored: {unread_key_words(key)}.")
         advice = (
-            answer.cluster_admin_advice(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
+            Advice.cluster_admin(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
             *advice,
         )
     evidence = tuple(
-        answer.Evidence(vote.seq, f"{plugin} allows {len(vote.result)} of {len(node.candidates)} on {node.node}")
+        Evidence(vote.seq, f"{plugin} allows {len(vote.result)} of {len(node.candidates)} on {node.node}")
         for node, vote in votes[:5]
         if vote.seq is not None
     )
     cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
     numbers = {
-        "candidates": answer.count(len(candidates), "pods"),
-        "victims": answer.count(len(victims), "pods"),
-        "nodes.tried": answer.count(len(votes), "nodes"),
-        "tier": answer.count(tier, ""),
+        **counts({"candidates": len(candidates), "victims": len(victims), "nodes.tried": len(votes), "tier": tier}),
         **veto_reason.numbers,
     }
-    lines = (*_tier_lines(all_votes, node), *veto_reason.lines)
+    # Per tier how many candidates each plugin allows on this node, where several plugins answered.
+    by_tier = group_by_key((one.tier, f"{one.plugin} {len(one.result)} of {len(node.candidates)}") for one in all_votes)
+    tier_texts = by_tier.items() if len(all_votes) > 1 else ()
+    tier_lines = (f"{node.node}, tier {number}: {', '.join(texts)}" for number, texts in tier_texts)
+    lines = (*tier_lines, *veto_reason.lines)
     reason = _veto_reason_words(attempt, plugin, (len(victims), len(candidates)), votes, with_room)
-    headline = answer.pending_headline(view.job.uid, reason)
-    return answer.Finding(cause, headline, numbers, evidence, advice, lines, tuple(facts))
+    return view.pending(cause, reason, numbers, evidence, advice, lines, tuple(facts))
 
 
 def _veto_reason_words(
@@ -107,21 +108,19 @@ def _veto_reason_words(
     """The reason in words; `victims`: (allowed, candidates); `with_room`: nodes where evicting all makes room."""
     # On other nodes plugins may allow victims that would free too little room.
     everywhere = len(votes) == len([node for node in attempt.nodes if node.candidates])
-    place = f"on {count_noun(len(votes), 'node')}" if everywhere else _place_words(votes, with_room)
     allowed, candidates = victims
+    if everywhere:
+        place = f"on {count_noun(len(votes), 'node')}"
+    elif len(votes) < with_room:
+        place = f"on {len(votes)} of the {with_room} nodes where evictions would make room"
+    else:
+        location = f"on {votes[0][0].node}, the only node" if with_room == 1 else f"on the {with_room} nodes"
+        place = f"{location} where evictions would make room"
     if allowed:
         allowed_words = f"{plugin} allows {allowed} of {count_noun(candidates, 'candidate victim')} {place}"
         return f"{allowed_words}, too few for {attempt.task_name}"
     outcome = "may evict no pod" if everywhere else "finds no room"
     return f"{attempt.action} {outcome} for {attempt.task_name}; {plugin} protects {every_victim(candidates)} {place}"
-
-
-def _place_words(votes: NodeVotes, with_room: int) -> str:
-    """The nodes with this veto, among those where evictions would make room, in words."""
-    if len(votes) < with_room:
-        return f"on {len(votes)} of the {with_room} nodes where evictions would make room"
-    location = f"on {votes[0][0].node}, the only node" if with_room == 1 else f"on the {with_room} nodes"
-    return f"{location} where evictions would make room"
 
 
 def every_victim(candidate_count: int) -> str:
@@ -149,10 +148,10 @@ def _reason_from_equation(view: JobView, plugin: str, protected: Sequence[TaskKe
 
     equations = [equation_at(view.recording, vote.seq) for _, vote in votes if vote.seq is not None]
     terms = [term for equation in equations if equation is not None for term in equation.terms]
-    notes = answer.histogram((term.name, term.note) for term in terms if term.name in protected and term.note)
+    notes = histogram((term.name, term.note) for term in terms if term.name in protected and term.note)
     note_words = "".join(f" ({note})" for note, _ in notes[:1])
-    advice = explainer_for(plugin).veto_advice or answer.cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
-    return VetoReason(f"It protects {join_names(protected)}{note_words}", {}, (advice,), answer.reason_lines(notes))
+    advice = explainer_for(plugin).veto_advice or Advice.cluster_admin(PLUGIN_ADVICE.format(plugin=plugin))
+    return VetoReason(f"It protects {join_names(protected)}{note_words}", {}, (advice,), reason_lines(notes))
 
 
 def _no_lower_priority(
@@ -165,22 +164,12 @@ def _no_lower_priority(
     return explain(view, view.tasks[attempt.task], protected, empty_votes[0].seq) if explain is not None else None
 
 
-def _tier_lines(votes: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]:
-    """One line per tier: how many candidates each plugin allows on this node; empty if only one plugin answered."""
-    candidate_count, tiers = len(node.candidates), dict.fromkeys(vote.tier for vote in votes)
-    return tuple(
-        f"{node.node}, tier {tier}: "
-        f"{', '.join(f'{s.plugin} {len(s.result)} of {candidate_count}' for s in votes if s.tier == tier)}"
-        for tier in (tiers if len(votes) > 1 else ())
-    )
-
-
 KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"
-FLAG_ADVICE = answer.queue_admin_advice('Remove volcano.sh/preemptable: "false" from pods that are safe to evict.')
+FLAG_ADVICE = Advice.queue_admin('Remove volcano.sh/preemptable: "false" from pods that are safe to evict.')
 
 
-def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> tuple[answer.Finding, bool]:
+def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> tuple[Finding, bool]:
     """(the finding that the action's own filter leaves too few candidates, whether some node would have room without
     all pods that the action could evict if flags and statuses allowed it).
     """
@@ -189,18 +178,8 @@ def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) ->
     verdicts = [fits.judge_node(attempt.action, node.node) for node in nodes]
     domains = [judged.domain for judged in verdicts if judged.domain is not None]
     ranked = rank_objections(pair for judged in verdicts for pair in judged.objections.items())
-    finding = _build_finding(
-        view, attempt, nodes, ranked, sum(len(judged.candidates) for judged in verdicts)
-    )  # exact: ints
+    finding = _filtered_finding(view, attempt, nodes, ranked, [task for one in verdicts for task in one.candidates])
     return finding, any(fits.task.init_resreq.less_equal(domain) for domain in domains)
-
-
-def _filter_cause(ranked: RankedObjections) -> str:
-    """The cause code: UNRECLAIMABLE if the reclaimable flag skips most pods of other queues, else KEPT."""
-    flagged_count = sum(len(pods) for skip, pods in ranked if skip.rule == action.NOT_RECLAIMABLE)  # exact: ints
-    lasting = (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE)
-    other_count = sum(len(pods) for skip, pods in ranked if skip.rule not in lasting)  # exact: ints
-    return UNRECLAIMABLE if flagged_count and other_count <= flagged_count else KEPT
 
 
 def format_objections(ranked: RankedObjections) -> str:
@@ -210,74 +189,59 @@ def format_objections(ranked: RankedObjections) -> str:
 
 def objection_lines(ranked: RankedObjections) -> tuple[str, ...]:
     """One line per reason, with some of the pods."""
-    return answer.reason_lines((skip.text, [pod.key for pod in pods]) for skip, pods in ranked)
+    return reason_lines((skip.text, [pod.key for pod in pods]) for skip, pods in ranked)
 
 
-def _build_finding(
-    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], ranked: RankedObjections, candidate_count: int
-) -> answer.Finding:
-    total = candidate_count + sum(len(pods) for _, pods in ranked)  # exact: ints
-    place = count_noun(len(nodes), "node")
-    words = f"too few candidate victims ({candidate_count})" if candidate_count else "no candidate victim"
-    headline = answer.pending_headline(view.job.uid, f"{attempt.action} has {words} for {attempt.task_name} on {place}")
+def _filtered_finding(
+    view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], ranked: RankedObjections, candidates: Sequence[TaskInfo]
+) -> Finding:
+    skipped = [(skip.rule, len(pods)) for skip, pods in ranked]
+    total, action_name = len(candidates) + sum(number for _, number in skipped), attempt.action  # exact: ints
+    words = f"too few candidate victims ({len(candidates)})" if candidates else "no candidate victim"
+    reason = f"{action_name} has {words} for {attempt.task_name} on {count_noun(len(nodes), 'node')}"
     candidates_text = f"{count_noun(total, 'pod')} {verb_for(total, 'is')} there"
     facts = (f"{candidates_text}: {format_objections(ranked)}.",) if total else ()
-    numbers = {
-        "pods.onNodes": answer.count(total, "pods"),
-        "pods.candidates": answer.count(candidate_count, "pods"),
-        "nodes.tried": answer.count(len(nodes), "nodes"),
-    }
-    searches, votes = attempt.predicate_passes[-1:], [hook for node in nodes for hook in node.victim_votes]
-    evidence = (
-        *(
-            answer.Evidence(s, f"{attempt.action}: {count_noun(len(e.feasible), 'node')} pass the predicates")
-            for s, e in searches
-        ),
-        *(
-            answer.Evidence(s, f"{e.plugin} is asked about {count_noun(len(e.candidates), 'candidate victim')}")
-            for s, e in votes[:1]
-        ),
-    )
-    cause = _filter_cause(ranked)
+    numbers = counts({"pods.onNodes": total, "pods.candidates": len(candidates), "nodes.tried": len(nodes)})
+    evidence = []
+    for seq, search in attempt.predicate_passes[-1:]:
+        passed = f"{count_noun(len(search.feasible), 'node')} pass the predicates"
+        evidence.append(Evidence(seq, f"{action_name}: {passed}"))
+    for seq, vote in [hook for node in nodes for hook in node.victim_votes][:1]:
+        asked = f"{vote.plugin} is asked about {count_noun(len(vote.candidates), 'candidate victim')}"
+        evidence.append(Evidence(seq, asked))
+    # The reclaimable flag is the cause if it skips most pods of other queues.
+    lasting = (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE)
+    flagged = sum(number for rule, number in skipped if rule == action.NOT_RECLAIMABLE)  # exact: ints
+    others = sum(number for rule, number in skipped if rule not in lasting)  # exact: ints
+    cause = UNRECLAIMABLE if flagged and others <= flagged else KEPT
     advice, lines = filter_advice(view, cause, ranked), objection_lines(ranked)
-    return answer.Finding(cause, headline, numbers, evidence, advice, lines, facts)
+    return view.pending(cause, reason, numbers, tuple(evidence), advice, lines, facts)
 
 
-def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[answer.Advice, ...]:
+def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[Advice, ...]:
     """Advice that would make skipped pods candidates."""
+    pods_by_rule, actions = {skip.rule: pods for skip, pods in reversed(ranked)}, ", ".join(view.actions)
     if cause == UNRECLAIMABLE:
-        queue = next(
-            view.session.jobs[pods[0].job].queue for skip, pods in ranked if skip.rule == action.NOT_RECLAIMABLE
-        )
+        queue = view.session.jobs[pods_by_rule[action.NOT_RECLAIMABLE][0].job].queue
         edit = f"Queue/{queue}:spec.reclaimable=true"
-        return (answer.queue_admin_advice(f"Queue {queue}: set spec.reclaimable to true.", edit),)
-    rules = [skip.rule for skip, _ in ranked]
-    advice: dict[str, answer.Advice] = {
-        action.NOT_PREEMPTABLE: FLAG_ADVICE,
-        action.GROUP_NOT_PREEMPTABLE: FLAG_ADVICE,
-        **_missing_action_advice(
-            view, action.OTHER_QUEUE, RECLAIM, "it evicts in other queues; preempt evicts only in its own"
-        ),
-        **_missing_action_advice(
-            view, action.SAME_QUEUE, PREEMPT, "it evicts in the same queue; reclaim evicts only in other queues"
-        ),
-        action.NO_JOB: answer.cluster_admin_advice(
-            "Keep pods that Volcano does not manage off these nodes; Volcano never evicts them."
-        ),
-    }
-    chosen = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))
+        return (Advice.queue_admin(f"Queue {queue}: set spec.reclaimable to true.", edit),)
+    chosen: dict[Advice, None] = {}
+    for rule, name, why in _OTHER_ACTIONS:
+        if rule in pods_by_rule and name not in view.actions:
+            chosen[Advice.cluster_admin(f"Add {name} to actions ({actions}): {why}.")] = None
+    if action.NOT_PREEMPTABLE in pods_by_rule or action.GROUP_NOT_PREEMPTABLE in pods_by_rule:
+        chosen = {FLAG_ADVICE: None, **chosen}
+    if action.NO_JOB in pods_by_rule:
+        chosen[Advice.cluster_admin(_UNMANAGED)] = None
     if any(skip.rule == action.NOT_RUNNING and not skip.text.startswith(RELEASING_PREFIX) for skip, _ in ranked):
-        chosen.append(
-            answer.owner_advice("Check the next cycle: pods placed in this cycle can be evicted only once they run.")
-        )
-    return tuple(chosen) or (answer.owner_advice("Wait until resources are free."), answer.add_nodes_advice())
+        next_cycle = "Check the next cycle: pods placed in this cycle can be evicted only once they run."
+        chosen[Advice.for_owner(next_cycle)] = None
+    return tuple(chosen) or (Advice.for_owner("Wait until resources are free."), Advice.add_nodes())
 
 
-def _missing_action_advice(view: JobView, rule: str, action: str, reason: str) -> dict[str, answer.Advice]:
-    """Advice to configure the other evicting action; empty if it is configured."""
-    actions = ", ".join(view.actions)
-    return (
-        {}
-        if action in view.actions
-        else {rule: answer.cluster_admin_advice(f"Add {action} to actions ({actions}): {reason}.")}
-    )
+_OTHER_ACTIONS = (
+    (action.OTHER_QUEUE, RECLAIM, "it evicts in other queues; preempt evicts only in its own"),
+    (action.SAME_QUEUE, PREEMPT, "it evicts in the same queue; reclaim evicts only in other queues"),
+)
+"""Rules by which one evicting action skips pods that another one could evict: (rule, that action, why)."""
+_UNMANAGED = "Keep pods that Volcano does not manage off these nodes; Volcano never evicts them."

@@ -23,7 +23,7 @@ help:  ## show this list
 
 demo: .venv/run.stamp  ## open the debugger on a preempt cycle that gang stops
 	@$(BIN)/vcdebug open preempt-blocked-by-gang
-	@echo "go on: $(BIN)/vcdebug explain preempt-blocked-by-gang, $(BIN)/vcdebug learn, $(BIN)/vcdebug --help"
+	@echo "the same answer as text: $(BIN)/vcdebug explain preempt-blocked-by-gang"; echo "all commands: $(BIN)/vcdebug --help"
 
 test: .venv/dev.stamp  ## every check and every test, on all cores
 	$(PYTEST)

@@ -9,7 +9,7 @@ from tests.tui.driving import opened
 from tests.tui.screenshots import FOLDER, stable
 
 SIZE = (110, 34)
-SECONDS = 2.6
+SECONDS = 3.3
 """Seconds for which each frame is shown."""
 
 
@@ -24,10 +24,8 @@ FRAMES = (
     Frame(("b",)),
     Frame(("enter", "c")),
     Frame(("s",)),
-    Frame(("e",)),
-    Frame(("enter",)),
     Frame(("V",)),
-    Frame(("5", "down", "I")),
+    Frame(("2", "e")),
 )
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _FONTS = re.compile(r"@font-face \{.*?\}", re.DOTALL)
@@ -53,7 +51,10 @@ def animated(drawn: list[str]) -> str:
         assert style is not None
         styles.append(_FONTS.sub("", style[1]) if number else style[1])
         inside = own[own.index("<defs>") : own.rindex("</svg>")]
-        bodies.append(f'<g class="frame" style="animation-delay: {number * SECONDS:g}s">{inside}</g>')
+        # The last frame stays where nothing is animated. Delays below 0: else it would cover the others until its own.
+        still = "; visibility: visible" if number == len(drawn) - 1 else ""
+        delay = (number - len(drawn)) * SECONDS
+        bodies.append(f'<g class="frame" style="animation-delay: {delay:g}s{still}">{inside}</g>')
     share = 100 / len(drawn)
     shows = (
         f".frame {{ visibility: hidden; animation: shows {SECONDS * len(drawn):g}s step-end infinite; }}\n"

@@ -168,7 +168,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     ready, surplus = example.ready_task_num(), surpluses[example.uid]
     evicted = {job.uid: len(job.task_status_index.get(TaskStatus.RELEASING, ())) for job in jobs}
     similar_jobs = [
-        f"{uid} ({evicted[uid]} already evicted)" if evicted[uid] else uid
+        f"{uid} ({evicted[uid]} counted as evicted)" if evicted[uid] else uid
         for uid, spare in surpluses.items()
         if uid != example.uid and (spare <= 0) == (surplus <= 0)
     ]

@@ -42,9 +42,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "articles.md"
 HEAD = """# What the articles say, and where it is seen
 
 Five articles explain how Volcano schedules: its sessions, its resources, its plugins, preemption, and task state that
-lives on between sessions. Each row is one of their claims, formulas or code paths; the commands, in a bundled snapshot,
-show it, and the last column is on the screen then. `panel NAME` is a key on the screen, with its name. The page is
-written by the tests, which follow every row.
+lives on between sessions. Each row has one of their claims, formulas or code paths, a bundled snapshot, the commands
+of `:` that show it there, and what the screen says then. `panel NAME` is also a key, in brackets. The tests write this
+page, and run every row.
 """
 KEYS = {panel.command_name: panel.key for panel in PANELS}
 

@@ -161,7 +161,7 @@ FIELDS = (
         "A later cycle asks a reserved pod's own node alone",
         "persist-restarted",
         "goto 34; panel moment",
-        "1 fit of 1 node tried the node that was reserved for it in an earlier cycle",
+        "1 pass of 1 node tried the node that was reserved for it in an earlier cycle",
     ),
     claim(
         "A tier that decides leaves the next one unasked",

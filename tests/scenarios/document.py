@@ -17,7 +17,7 @@ HEAD = """# Questions that users of Volcano ask
 Each of these was asked in a thread on GitHub, in other words and about a larger cluster. Here it is a small
 one that shows the same thing, and the first sentence of what `vcdebug explain` says about it today. The clusters lie in
 [tests/scenarios/clusters](../tests/scenarios/clusters), one file each: `vcdebug open FILE` steps through it.
-The page is written by the tests.
+The tests write this page, and run every question.
 """
 
 GROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (

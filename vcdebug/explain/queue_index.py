@@ -85,17 +85,15 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
         order = order_of(recording, len(recording), "job", left, right)
         sign, words = order.order_sign, order.deciding_words
         orders[left, right], orders[right, left] = (sign, words), (-sign, words)
-    return {uid: (_turn_sentence(queue, [other for other in jobs if other != uid], uid, orders),) for uid in jobs}
-
-
-def _turn_sentence(
-    queue: QueueName, queue_jobs: Sequence[JobId], uid: JobId, orders: Mapping[tuple[JobId, JobId], tuple[int, str]]
-) -> str:
-    earlier = [other for other in queue_jobs if orders[uid, other][0] > 0]
-    _, reason = orders[uid, (earlier or queue_jobs)[0]]
-    if not earlier:
-        return f"Of the {len(queue_jobs) + 1} jobs with Pending pods in queue {queue}, it is tried first{reason}."
-    return f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it{reason}."
+    turns: dict[JobId, tuple[str, ...]] = {}
+    for uid in jobs:
+        others = [other for other in jobs if other != uid]
+        earlier = [other for other in others if orders[uid, other][0] > 0]
+        _, reason = orders[uid, (earlier or others)[0]]
+        first = f"Of the {len(jobs)} jobs with Pending pods in queue {queue}, it is tried first"
+        before = f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it"
+        turns[uid] = (f"{before if earlier else first}{reason}.",)
+    return turns
 
 
 @per_recording()

@@ -9,6 +9,7 @@ from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, Constr
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -43,24 +44,23 @@ def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
 
 def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for untolerated taints: NotReady nodes, then temporary conditions, then other taints."""
-    unready: dict[str, list[str]] = {}
-    others: dict[str, list[str]] = {}
-    for node in fits.node_fits:
-        for taint in untolerated_taints(fits, node):
-            (unready if taint.key in UNREADY_TAINTS else others).setdefault(format_taint(taint), []).append(node.name)
-    for text, names in unready.items():
-        check = f"Check the kubelet on {join_names(names)}; the scheduler uses a node again once it is Ready."
-        yield ConstraintFailure(
-            f"{join_names(names)} {verb_for(len(names), 'is')} NotReady (taint {text})",
-            (Advice.cluster_admin(check),),
-        )
-    conditions = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
-    for text in conditions:
-        names = others[text]
-        condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
-        yield ConstraintFailure(f"{join_names(names)}: condition {condition} ({text}), usually temporary")
-    for text in [text for text in others if text not in conditions]:
-        yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {join_names(others[text])}")
+    taints = [(taint, node.name) for node in fits.node_fits for taint in untolerated_taints(fits, node)]
+    by_taint = group_by_key((format_taint(taint), name) for taint, name in taints)
+    unready = {format_taint(taint): None for taint, _ in taints if taint.key in UNREADY_TAINTS}
+    for text in unready:
+        names = join_names(by_taint[text])
+        check = Advice.cluster_admin(f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready.")
+        verb = verb_for(len(by_taint[text]), "is")
+        yield ConstraintFailure(f"{names} {verb} NotReady (taint {text})", (check,))
+    others = [text for text in by_taint if text not in unready]
+    # Conditions first: sorted() keeps the order of the nodes within both kinds.
+    for text in sorted(others, key=lambda text: not text.startswith(CONTROL_PLANE_PREFIX)):
+        names = join_names(by_taint[text])
+        if text.startswith(CONTROL_PLANE_PREFIX):
+            condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
+            yield ConstraintFailure(f"{names}: condition {condition} ({text}), usually temporary")
+        else:
+            yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {names}")
 
 
 def untolerated_taints(fits: NodeFits, node: NodeFit) -> Iterator[Taint]:
@@ -170,33 +170,26 @@ def _label_group(task: TaskInfo) -> LabelGroup:
 
 def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
-    near = fits.nearest_node
-    if near is None or near.kind != "short":
+    near, job, session = fits.nearest_node, fits.view.job, fits.view.session
+    running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
+    if near is None or near.kind != "short" or not running:
         return
-    running_tasks = [task for task in fits.view.job.tasks.values() if task.status in HOLDING_STATUSES]
-    if not running_tasks:
+    holding = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and task.job != job.uid]
+    tasks = [
+        one for one in holding if one.job in session.jobs and session.jobs[one.job].count_tasks(TaskStatus.PENDING)
+    ]
+    their_request = requested_together(fits.view.recording, (task.key for task in tasks))
+    if not tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):
         return
-    tasks = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and _has_pending(fits, task)]
-    other_tasks = [task for task in tasks if task.job != fits.view.job.uid]
-    their_request = requested_together(fits.view.recording, (task.key for task in other_tasks))
-    if not other_tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):
-        return
-    jobs = join_names(dict.fromkeys(task.job for task in other_tasks))
-    pods = join_names((task.name for task in other_tasks), placement_constraints.MAX_HOLDERS)
-    both_jobs = f"{jobs} and this job ({count_noun(len(running_tasks), 'running pod')}) all have Pending pods"
+    jobs = join_names(dict.fromkeys(task.job for task in tasks))
+    pods = join_names((task.name for task in tasks), placement_constraints.MAX_HOLDERS)
+    both_jobs = f"{jobs} and this job ({count_noun(len(running), 'running pod')}) all have Pending pods"
     fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
     # Even a job whose minResources cover all its pods is admitted by room that its pods cannot use.
     admitted_by_all = ENQUEUE in fits.view.actions and fits.of_kind("unresolvable")
     counts = f"; {ENQUEUE} counts all nodes, not only those that the pods can use" if admitted_by_all else ""
-    yield ConstraintFailure(
-        f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both_jobs}{counts}",
-        (Advice.from_outside(f"Delete {jobs} or this job, and {fewer}.", AdviceHarm.QUEUE),),
-    )
-
-
-def _has_pending(fits: NodeFits, task: TaskInfo) -> bool:
-    job = fits.view.session.jobs.get(task.job)
-    return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
+    text = f"Possible deadlock: {near.name} is in use by {pods} of {jobs}; {both_jobs}{counts}"
+    yield ConstraintFailure(text, (Advice.from_outside(f"Delete {jobs} or this job, and {fewer}.", AdviceHarm.QUEUE),))
 
 
 def plugin_failures(plugin: str, fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -322,11 +315,8 @@ def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> t
     """Advice if some nodes lack room and others refuse for other reasons."""
     refusal_advice = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
     nearest, add_nodes = fits.nearest_node, Advice.add_nodes(fits.task.init_resreq)
-    if nearest is not None and nearest.short:
-        free = Advice.queue_admin(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
-        return tuple(
-            dict.fromkeys(
-                (*(line for failure in failures for line in failure.advice), free, add_nodes, *refusal_advice)
-            )
-        )
-    return refusal_advice or (add_nodes,)
+    if nearest is None or not nearest.short:
+        return refusal_advice or (add_nodes,)
+    free = Advice.queue_admin(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
+    of_failures = (line for failure in failures for line in failure.advice)
+    return tuple(dict.fromkeys((*of_failures, free, add_nodes, *refusal_advice)))

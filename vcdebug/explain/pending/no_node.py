@@ -16,6 +16,7 @@ from vcdebug.explain.answer import (
     amount_numbers,
     counts,
     pending_headline,
+    proof_of,
     reason_lines,
 )
 from vcdebug.explain.job_view import JobView
@@ -38,7 +39,7 @@ from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.cluster import is_not_ready
-from vcdebug.model.names import Seq
+from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -119,29 +120,21 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operatio
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
-    """The passes of predicates for the task, one per action."""
+    """The passes of predicates for the task, one per action; else the state of the nodes at the end of allocate."""
     by_action: dict[str, Evidence] = {}
     for visit in view.job_visits:
-        for attempt in visit.tries:
-            if attempt.task != task.key:
-                continue
+        for attempt in (one for one in visit.tries if one.task == task.key):
             for seq, event in attempt.predicate_passes:
                 fit_words = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
                 by_action.setdefault(visit.action, Evidence(seq, f"{visit.action}: {fit_words}"))
-            for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream):
-                if hook.result is not None:
-                    by_action.setdefault(
-                        visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}")
-                    )
-    return tuple(sorted(by_action.values())) or _untried_evidence(view)
-
-
-def _untried_evidence(view: JobView) -> tuple[Evidence, ...]:
-    """Evidence for a task that no predicate checked: the state of the nodes at the end of allocate."""
-    end = view.action_ends(ALLOCATE)
-    if end is None:
-        return opening_evidence(view.recording, "the nodes when the session opened")
-    return (Evidence(end, "the nodes at the end of allocate; no predicate was called"),)
+            failed = [seq for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream) if hook.result is not None]
+            for seq in failed:
+                text = f"{visit.action}: PrePredicate fails for {task.name}"
+                by_action.setdefault(visit.action, Evidence(seq, text))
+    if by_action:
+        return tuple(sorted(by_action.values()))
+    at_end = proof_of(view.action_ends(ALLOCATE), "the nodes at the end of allocate; no predicate was called")
+    return at_end or opening_evidence(view.recording, "the nodes when the session opened")
 
 
 def _build_finding(
@@ -165,56 +158,44 @@ def _build_finding(
     all_numbers = {**amount_numbers("request", fits.task.init_resreq), **node_counts, **numbers}
     evidence = search_evidence(fits.view, fits.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
-    all_facts = (*facts, *_left_out_facts(fits.view))
+    release, snapshot, all_facts = fits.view.recording.snapshot.release, fits.view.recording.snapshot, [*facts]
+    if release.has_older_form(NODE_NOT_READY_ABSENT):
+        names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
+        are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
+        all_facts += [f"{join_first_names(names, len(names))} {are}."] if names else []
     lines = reason_lines(fits.reason_histogram, "node")
-    return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, all_facts)
-
-
-def _left_out_facts(view: JobView) -> tuple[str, ...]:
-    """A sentence about NotReady nodes that this release ignores; empty for none."""
-    release, snapshot = view.recording.snapshot.release, view.recording.snapshot
-    if not release.has_older_form(NODE_NOT_READY_ABSENT):
-        return ()
-    names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
-    are = verb_for(len(names), "is")
-    text = f"{join_first_names(names, len(names))} {are} not ready: {release.display_name()} ignores such nodes."
-    return (text,) if names else ()
+    return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, tuple(all_facts))
 
 
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_larger
 
-    request = task.init_resreq
-    largest = {
-        name: max(fits.node_fits, key=lambda node: node.allocatable.get(name))
-        for name, value in request.items()
-        if value > 0
-    }
-    exceeded = [name for name, node in largest.items() if request.get(name) > node.allocatable.get(name)]
+    request, snapshot, largest = task.init_resreq, fits.view.recording.snapshot, dict[str, tuple[float, NodeName]]()
+    for name in (one for one, value in request.items() if value > 0):
+        node = max(fits.node_fits, key=lambda node: node.allocatable.get(name))
+        largest[name] = node.allocatable.get(name), node.name
+    exceeded = [name for name, (most, _) in largest.items() if request.get(name) > most]
     numbers: dict[str, Number] = {}
+    for each in exceeded:
+        numbers[f"largest.{each}"] = amount_number(each, largest[each][0])
+        numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each][0])
     facts = [EVICTIONS_CANNOT_HELP]
     if exceeded:
-        name = exceeded[0]
-        node = largest[name]
-        largest_amount = node.allocatable.get(name)
-        request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), largest_amount)
-        drivers = csi_drivers(fits.view.recording.snapshot, [name])
-        if largest_amount > 0:
-            reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node.name}, {maximum})"
+        name, (most, node_name) = exceeded[0], largest[exceeded[0]]
+        request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), most)
+        drivers = csi_drivers(snapshot, [name])
+        if most > 0:
+            reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node_name}, {maximum})"
         elif drivers:
             reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar, provider = find_similar_resource(fits.view.recording.snapshot, name)
+            similar, provider = find_similar_resource(snapshot, name)
             facts = [f"Did you mean {similar}, which {provider} provides?", *facts] if similar else facts
-        for each in exceeded:
-            numbers[f"largest.{each}"] = amount_number(each, largest[each].allocatable.get(each))
-            numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
-    unprovided = [name for name in exceeded if largest[name].allocatable.get(name) <= 0]
-    advice = advice_for_larger(fits.view.recording.snapshot, unprovided)
+    advice = advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0])
     return _build_finding(fits, LARGER_CAUSE, reason, advice, numbers, facts)
 
 
@@ -225,16 +206,16 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     if not room.node_fits:
         add_nodes = (Advice.add_nodes(task.init_resreq),)
         return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", add_nodes, {})
-    failures = find_constraint_failures(room)
-    temporary = _is_temporary(room)
-    verb = "fits" if not temporary else "currently fits"
-    misfit_words = f"none of {len(room.node_fits)} nodes {verb} {task.name}"
+    failures, temporary = find_constraint_failures(room), _is_temporary(room)
+    misfit_words = f"none of {len(room.node_fits)} nodes {'currently ' if temporary else ''}fits {task.name}"
     if len(room.node_fits) == 1:
         only_node = room.node_fits[0].name
         misfit_words = f"the only node, {only_node}, does not {'currently ' if temporary else ''}fit {task.name}"
-    advice = advice_for_unresolvable(room, failures)
-    facts = [*_selector_facts(task), *failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
-    reason = f"{misfit_words}: {format_reasons(room, misfit_words)}"
+    selector = task.pod.spec.get("nodeSelector") or {}
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
+    facts = [f"{task.name} has nodeSelector {labels}."] if labels else []
+    facts += [*failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
+    reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
     return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
 
 
@@ -243,18 +224,17 @@ def format_reasons(fits: NodeFits, prefix: str) -> str:
 
     One reason of all nodes comes without its count.
     """
-    reasons = [(reason.rstrip("."), len(names)) for reason, names in fits.reason_histogram]
+    reasons, text = [(reason.rstrip("."), len(names)) for reason, names in fits.reason_histogram], ""
     if len(reasons) == 1:
         return reasons[0][0]
     space_left = MAX_LINE_LENGTH - len(str(pending_headline(fits.view.job.uid, f"{prefix}: ")))
-    texts = [_join_reasons(reasons, shown_count) for shown_count in range(len(reasons), 0, -1)]
-    return next((text for text in texts if len(text) <= space_left), texts[-1])
-
-
-def _join_reasons(reasons: Sequence[tuple[str, int]], shown_count: int) -> str:
-    first = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown_count])
-    more_nodes = sum(count for _, count in reasons[shown_count:])  # exact: ints
-    return f"{first} and {count_noun(more_nodes, 'more node')}" if more_nodes else first
+    for shown in range(len(reasons), 0, -1):
+        more_nodes = sum(count for _, count in reasons[shown:])  # exact: ints
+        text = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown])
+        text += f" and {count_noun(more_nodes, 'more node')}" if more_nodes else ""
+        if len(text) <= space_left:
+            break
+    return text
 
 
 EVICTIONS_CANNOT_HELP = "Evictions cannot help."
@@ -282,32 +262,20 @@ def _is_temporary(fits: NodeFits) -> bool:
     )
 
 
-def _selector_facts(task: TaskInfo) -> list[str]:
-    selector = task.pod.spec.get("nodeSelector")
-    labels = ", ".join(f"{key}={value}" for key, value in sorted((selector or {}).items()))
-    return [f"{task.name} has nodeSelector {labels}."] if labels else []
-
-
 def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     crowded = fits.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
-    node = crowded[0]
+    node, places = crowded[0], count_noun(len(crowded), "node")
     free = amount_text.format_resource(Resource(node.future_idle.milli_cpu, node.future_idle.memory))
-    verbs = ("has", "has reached its") if len(crowded) == 1 else ("have", "have reached their")
-    reason = (
-        f"{count_noun(len(crowded), 'node')} {verbs[0]} room for {task.name} but {verbs[1]} pod limit "
-        f"({' or '.join(limits)})"
-    )
-    facts = [f"{node.name} has {free} free."]
+    have, reached = ("has", "has reached its") if len(crowded) == 1 else ("have", "have reached their")
+    reason = f"{places} {have} room for {task.name} but {reached} pod limit ({' or '.join(limits)})"
     numbers = {
         "pods.allocatable": amount_number(PODS, node.allocatable.get(PODS)),
         "pods.free": amount_number(PODS, node.future_idle.get(PODS)),
     }
-    advice = (
-        Advice.for_owner("Run fewer small pods."),
-        Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods."),
-    )
-    return _build_finding(fits, POD_COUNT, reason, advice, numbers, facts)
+    more = Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods.")
+    advice = (Advice.for_owner("Run fewer small pods."), more)
+    return _build_finding(fits, POD_COUNT, reason, advice, numbers, [f"{node.name} has {free} free."])
 
 
 def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
@@ -321,7 +289,13 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         numbers.update({f"short.{name}": amount_number(name, missing) for name, missing in short})
     # If the only reason is a shortage, its numbers are more precise than the reason.
     if node is not None and short and len(fits.reason_histogram) == 1:
-        reason = _shortage_reason(task, fits, node)
+        several = len(fits.node_fits) > 1
+        nowhere = (
+            f"no node has room for {task.name}"
+            if several
+            else f"the only node, {node.name}, has no room for {task.name}"
+        )
+        reason = f"{nowhere}: {_nearest_words(task, node, several=several)}"
     else:
         words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
         task_misfit = f"{task.name} {words}"
@@ -340,13 +314,6 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
 
 
-def _shortage_reason(task: TaskInfo, fits: NodeFits, node: NodeFit) -> str:
-    """The reason of a shortage: what the pod requests and what the nearest node has free."""
-    if len(fits.node_fits) > 1:
-        return f"no node has room for {task.name}: {_nearest_words(task, node)}"
-    return f"the only node, {node.name}, has no room for {task.name}: {_nearest_words(task, node, several=False)}"
-
-
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
     """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
     (name, missing), *further = node.short
@@ -360,11 +327,11 @@ def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> st
 def _spread_out_facts(fits: NodeFits) -> list[str]:
     """A sentence about the free room of all nodes together, if only fragmentation blocks the task; else empty."""
     short, view = fits.of_kind("short", "too small"), fits.view
-    names = dict.fromkeys(name for node in short for name, _ in node.short)
+    names = list(dict.fromkeys(name for node in short for name, _ in node.short))
     if len(short) < 2 or len(names) != 1 or PODS in names:
         return []
-    name = next(iter(names))
-    free, by_node = 0.0, {node.name: max(node.future_idle.get(name), 0.0) for node in short}
+    name, free = names[0], 0.0
+    by_node = {node.name: max(node.future_idle.get(name), 0.0) for node in short}
     for value in by_node.values():
         free += value
     if free < fits.task.init_resreq.get(name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
@@ -11,7 +11,7 @@ from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
 from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
+from vcdebug.kube.affinity_terms import LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.listers import claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
@@ -52,39 +52,33 @@ def find_label_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
     """Yields the failure of one label requirement: the few nodes with or without it, or the values that nodes have."""
-    nodes = [fits.view.session.nodes[node.name] for node in fits.node_fits]
+    nodes, key = [fits.view.session.nodes[node.name] for node in fits.node_fits], requirement.key
     matching = [node.name for node in nodes if requirement.matches_labels(node.labels)]
-    if matching:
-        if requirement.key != HOSTNAME:
-            # Only for membership tests: the list below keeps the order of the nodes.
-            matched = set(matching)
-            yield from _few_nodes_failure(
-                matching, [node.name for node in nodes if node.name not in matched], format_requirement(requirement)
-            )
+    if matching and key == HOSTNAME:
         return
-    key = requirement.key
+    if matching:
+        # Only for membership tests: the list below keeps the order of the nodes.
+        matched = set(matching)
+        others = [node.name for node in nodes if node.name not in matched]
+        yield from _few_nodes_failure(matching, others, format_requirement(requirement))
+        return
     nodes_by_value = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
     unmet = f"No node in the snapshot has {format_requirement(requirement)}"
     if not nodes_by_value:
         yield from _unknown_key(fits, requirement, unmet)
         return
-    values = join_names(
-        (f"{value or 'empty'} on {join_names(names, 2)}" for value, names in nodes_by_value.items()), MAX_VALUES
-    )
+    places = (f"{value or 'empty'} on {join_names(names, 2)}" for value, names in nodes_by_value.items())
     closest = _closest_name(requirement.values, nodes_by_value) if requirement.operator == "In" else ""
-    advice = (
-        (Advice.for_owner(f"Did you mean {requirement.key}={closest}? Labels are case-sensitive."),) if closest else ()
-    )
-    yield ConstraintFailure(f"{unmet}: {requirement.key} is {values}", advice)
+    suggestion = Advice.for_owner(f"Did you mean {key}={closest}? Labels are case-sensitive.")
+    yield ConstraintFailure(f"{unmet}: {key} is {join_names(places, MAX_VALUES)}", (suggestion,) if closest else ())
 
 
 def _few_nodes_failure(with_label: list[str], without_label: list[str], unmet: str) -> Iterator[ConstraintFailure]:
     """Yields the failure that names the nodes with or without the label, whichever are fewer, if they are few."""
-    nodes, verb = (without_label, "lack") if len(without_label) <= len(with_label) else (with_label, "have")
+    lacking = len(without_label) <= len(with_label)
+    nodes, verbs, only = (without_label, ("lacks", "lack"), "") if lacking else (with_label, ("has", "have"), "Only ")
     if nodes and len(nodes) < MAX_VALUES:
-        single = {"lack": "lacks", "have": "has"}
-        only = "" if verb == "lack" else "Only "
-        yield ConstraintFailure(f"{only}{join_names(nodes)} {verb if len(nodes) > 1 else single[verb]} {unmet}")
+        yield ConstraintFailure(f"{only}{join_names(nodes)} {verbs[len(nodes) > 1]} {unmet}")
 
 
 def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
@@ -148,8 +142,7 @@ def skewed_domains(fits: NodeFits) -> Iterator[str]:
     for constraint, domains in _spread_domains(plugin, fits.task.pod) if isinstance(plugin, Predicates) else ():
         counts = _count_by_domain(domains)
         if counts and max(counts.values()) - domains.min_match_num > constraint.max_skew:
-            pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
-            yield f"Pods by {constraint.topology_key}: {pods} (maxSkew {constraint.max_skew})"
+            yield f"Pods by {constraint.topology_key}: {_format_domains(counts)} (maxSkew {constraint.max_skew})"
 
 
 def _skewed_domains_failure(constraint: SpreadConstraint, domains: SpreadDomains) -> Iterator[ConstraintFailure]:
@@ -159,15 +152,16 @@ def _skewed_domains_failure(constraint: SpreadConstraint, domains: SpreadDomains
     allowed = [value for value, count in counts.items() if count <= most]
     if len(allowed) == len(counts):
         return
-    pods = join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
-    where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
-    wanted, found = constraint.min_domains, len(counts)
+    pods, (wanted, found) = _format_domains(counts), (constraint.min_domains, len(counts))
     pods = f"{pods}; minDomains {wanted}, but nodes have {found}" if wanted > found else pods
+    where = f"only {key} {join_names(allowed)}" if allowed else f"no {key}"
     free = f"Free room in {join_names(allowed)}, or set" if allowed else "Set"
-    yield ConstraintFailure(
-        f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}",
-        (Advice.for_owner(f"{free} whenUnsatisfiable: ScheduleAnyway."),),
-    )
+    text = f"topologySpreadConstraints (maxSkew {constraint.max_skew}) allows {where}; matching pods: {pods}"
+    yield ConstraintFailure(text, (Advice.for_owner(f"{free} whenUnsatisfiable: ScheduleAnyway."),))
+
+
+def _format_domains(counts: Mapping[str, int]) -> str:
+    return join_names((f"{value} {count}" for value, count in counts.items()), MAX_VALUES)
 
 
 def _closest_name(words: Iterable[str], candidates: Iterable[str]) -> str:
@@ -209,26 +203,18 @@ def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     if not fits.refused_for(AFFINITY_REASON):
         return
     for term in pod_affinity_terms(fits.task.pod.spec.get("affinity") or {}, fits.task.namespace).required_affinity:
-        yield _pod_affinity_failure(fits, term)
-
-
-def _pod_affinity_failure(fits: NodeFits, term: AffinityTerm) -> ConstraintFailure:
-    labels = join_names(format_requirement(required) for required in term.selector.requirements) or "any labels"
-    unmet = f"Its required podAffinity needs pods with {labels} in the same {term.topology_key}"
-    matching_pods = [
-        f"{task.name} on {node.name}"
-        for node in fits.node_fits
-        for task in fits.tasks_on(node.name)
-        if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
-    ]
-    if matching_pods:
-        return ConstraintFailure(f"{unmet}: {join_names(matching_pods, MAX_HOLDERS)}", (), ConstraintKind.POD_AFFINITY)
-    reason = f"{unmet}; no such pod runs on any node"
-    return ConstraintFailure(
-        reason,
-        (Advice.for_owner("Start those pods first, or correct the podAffinity's labelSelector."),),
-        ConstraintKind.POD_AFFINITY,
-    )
+        labels = join_names(map(format_requirement, term.selector.requirements)) or "any labels"
+        unmet = f"Its required podAffinity needs pods with {labels} in the same {term.topology_key}"
+        matching_pods = [
+            f"{task.name} on {node.name}"
+            for node in fits.node_fits
+            for task in fits.tasks_on(node.name)
+            if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
+        ]
+        where = f": {join_names(matching_pods, MAX_HOLDERS)}" if matching_pods else "; no such pod runs on any node"
+        start = Advice.for_owner("Start those pods first, or correct the podAffinity's labelSelector.")
+        advice = () if matching_pods else (start,)
+        yield ConstraintFailure(f"{unmet}{where}", advice, ConstraintKind.POD_AFFINITY)
 
 
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
@@ -241,11 +227,15 @@ _MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
 def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures of the pod's volume claims by name: mounted elsewhere, out of reach, or unbound."""
     by_node = {node.name: " ".join(status.reason.lower() for status in node.statuses) for node in fits.node_fits}
-    reasons = [reason for reason in by_node.values() if "volume" in reason]
+    reasons, snapshot = [reason for reason in by_node.values() if "volume" in reason], fits.view.recording.snapshot
     if not reasons:
         return
     pod_claims = claim_names_of(fits.task.pod)
-    yield from _missing_class_failures(fits, reasons)
+    class_names = [name_of(manifest) for manifest in snapshot.objects_of("StorageClass")]
+    for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLASS.findall(reason)):
+        text = f"StorageClass {name} is not in this snapshot (it has {join_names(class_names) or 'none'})"
+        create = Advice.cluster_admin(f"Create StorageClass {name}, or name an existing one in the claim.")
+        yield ConstraintFailure(text, (create,), ConstraintKind.VOLUME)
     yield from _missing_claim_failures(fits, reasons)
     # Upstream's reason already names the claim.
     if not pod_claims or any(f'"{name}"' in reason for name in pod_claims for reason in reasons):
@@ -257,41 +247,31 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(f"{claims} {join_names(pod_claims)} already mounted by {holders}")
     blocked = [name for name, reason in by_node.items() if any(text in reason for text in VOLUME_ELSEWHERE_REASONS)]
     if blocked:
-        reachable = [name for name in by_node if name not in blocked]
-        reach_words = (
-            f"Its volumes are accessible only from {join_names(reachable)}"
-            if reachable
-            else "Its volumes are accessible from no node in the snapshot"
-        )
-        yield ConstraintFailure(
-            reach_words,
-            (Advice.queue_admin(f"Free resources on {join_names(reachable)}, or move the data."),) if reachable else (),
-            ConstraintKind.VOLUME,
-        )
-    for claim in _claims_of(fits, pod_claims):
-        yield from _unbound_claim_failures(fits, claim, reasons)
+        reachable = join_names(name for name in by_node if name not in blocked)
+        source = f"only from {reachable}" if reachable else "from no node in the snapshot"
+        free = (Advice.queue_admin(f"Free resources on {reachable}, or move the data."),) if reachable else ()
+        yield ConstraintFailure(f"Its volumes are accessible {source}", free, ConstraintKind.VOLUME)
+    for claim in snapshot.objects_of("PersistentVolumeClaim"):
+        if metadata_of(claim).get("namespace") == fits.task.namespace and name_of(claim) in pod_claims:
+            yield from _unbound_claim_failures(fits, claim, reasons)
 
 
 def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields claims that a node without free attachments has mounted already: the scheduler counts them per pod."""
     snapshot = fits.view.recording.snapshot
     near = [node for node in fits.of_kind("short") if csi_drivers(snapshot, (name for name, _ in node.short))]
-    claims = claim_names_of(fits.task.pod) if near else []
-    for claim in claims:
-        mounting_pods = _mounted_by(fits, [claim], near)
-        if mounting_pods:
+    for claim in claim_names_of(fits.task.pod) if near else ():
+        if mounting_pods := _mounted_by(fits, [claim], near):
             drivers = csi_drivers(snapshot, (name for node in near for name, _ in node.short))
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
             ignored = ",".join((*snapshot.flags.ignored_provisioners, *drivers))
-            advice = Advice.cluster_admin(
-                f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes).",
-                f"flag:ignored-provisioners={ignored}",
+            start = (
+                f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes)."
             )
+            advice = Advice.cluster_admin(start, f"flag:ignored-provisioners={ignored}")._replace(repairs=True)
             holders = join_names(mounting_pods, MAX_HOLDERS)
-            yield ConstraintFailure(
-                f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}",
-                (advice._replace(repairs=True),),
-            )
+            text = f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}"
+            yield ConstraintFailure(text, (advice,))
 
 
 def _mounted_by(fits: NodeFits, pod_claims: list[str], nodes: Sequence[NodeFit]) -> list[str]:
@@ -303,55 +283,25 @@ def _mounted_by(fits: NodeFits, pod_claims: list[str], nodes: Sequence[NodeFit])
     ]
 
 
-def _claims_of(fits: NodeFits, names: list[str]) -> Iterator[Manifest]:
-    for manifest in fits.view.recording.snapshot.objects_of("PersistentVolumeClaim"):
-        metadata = manifest["metadata"]
-        if metadata.get("namespace") == fits.task.namespace and metadata["name"] in names:
-            yield manifest
-
-
 def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
     """Yields the failure of an unbound claim: its provisioner, or the zones where its StorageClass provisions."""
     if spec_of(claim).get("volumeName"):
         return
     name, owner = name_of(claim), storage_class_name(claim)
     classes = {name_of(entry): entry for entry in fits.view.recording.snapshot.objects_of("StorageClass")}
-    storage_class = classes.get(owner)
     if any(word in reason for word in UNBOUND_REASONS for reason in reasons):
-        yield ConstraintFailure(
-            f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ("
-            f"{f'StorageClass {owner}, volumeBindingMode Immediate' if owner else 'it has no StorageClass'})",
-            (Advice.from_outside(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER),),
-            ConstraintKind.VOLUME,
-        )
-    elif storage_class is not None and any(NONE_TO_BIND in reason for reason in reasons):
-        allowed = [
-            f"{entry.get('key')} is {' or '.join(entry.get('values') or ())}"
-            for term in storage_class.get("allowedTopologies") or ()
-            for entry in term.get("matchLabelExpressions") or ()
-        ]
+        source = f"StorageClass {owner}, volumeBindingMode Immediate" if owner else "it has no StorageClass"
+        text = f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ({source})"
+        check = Advice.from_outside(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER)
+        yield ConstraintFailure(text, (check,), ConstraintKind.VOLUME)
+    elif any(NONE_TO_BIND in reason for reason in reasons):
+        terms = classes.get(owner, {}).get("allowedTopologies") or ()
+        entries = [entry for term in terms for entry in term.get("matchLabelExpressions") or ()]
+        allowed = join_names(f"{entry.get('key')} is {' or '.join(entry.get('values') or ())}" for entry in entries)
         if allowed:
-            yield ConstraintFailure(
-                f"StorageClass {owner} of claim {name} provisions only where {join_names(allowed)} (allowedTopologies)",
-                (
-                    Advice.cluster_admin(
-                        f"StorageClass {owner}: add the zones of the nodes to allowedTopologies, or run the pod there."
-                    ),
-                ),
-                ConstraintKind.VOLUME,
-            )
-
-
-def _missing_class_failures(fits: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
-    class_names = [name_of(manifest) for manifest in fits.view.recording.snapshot.objects_of("StorageClass")]
-    missing = [class_name for reason in reasons for class_name in _MISSING_CLASS.findall(reason)]
-    for name in dict.fromkeys(missing):
-        existing = f"it has {join_names(class_names)}" if class_names else "it has none"
-        yield ConstraintFailure(
-            f"StorageClass {name} is not in this snapshot ({existing})",
-            (Advice.cluster_admin(f"Create StorageClass {name}, or name an existing one in the claim."),),
-            ConstraintKind.VOLUME,
-        )
+            text = f"StorageClass {owner} of claim {name} provisions only where {allowed} (allowedTopologies)"
+            add = f"StorageClass {owner}: add the zones of the nodes to allowedTopologies, or run the pod there."
+            yield ConstraintFailure(text, (Advice.cluster_admin(add),), ConstraintKind.VOLUME)
 
 
 def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
@@ -411,44 +361,38 @@ def _unmet_requests(
 ) -> list[tuple[RequestCandidates, NodeName]]:
     """The requests that no node has enough free devices for, each with the node that has most."""
     best: dict[str, tuple[RequestCandidates, NodeName]] = {}
-    for node, request in _candidates_by_node(fits, check, state):
-        name = f"{request.claim} {request.request}"
-        if name not in best or _is_better(request, best[name][0]):
-            best[name] = request, node
+    for node in (one.name for one in fits.node_fits):
+        for request in check.request_candidates(state, fits.view.session.nodes[node].labels, node):
+            name = f"{request.claim} {request.request}"
+            if name not in best or _device_rank(request) > _device_rank(best[name][0]):
+                best[name] = request, node
     return [(request, node) for request, node in best.values() if request.free_count < _required_count(request)]
+
+
+def _device_rank(request: RequestCandidates) -> tuple[bool, int, int]:
+    """A node is better with enough matching devices, then with more free ones, then with more matching ones."""
+    return request.matching_count >= _required_count(request), request.free_count, request.matching_count
 
 
 def _required_count(request: RequestCandidates) -> int:
     return request.requested_count or 1
 
 
-def _is_better(request: RequestCandidates, other: RequestCandidates) -> bool:
-    """Whether a node is better than another: it has enough matching devices, then more free, then more matching."""
-    return (request.matching_count >= _required_count(request), request.free_count, request.matching_count) > (
-        other.matching_count >= _required_count(other),
-        other.free_count,
-        other.matching_count,
-    )
-
-
 def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
     device_words = "all devices" if request.requested_count is None else count_noun(request.requested_count, "device")
     asks = f"ResourceClaim {request.claim} requests {device_words} (request {request.request})"
-    if not request.matching_count:
-        check = Advice.for_owner("Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices.")
-        return ConstraintFailure(f"{asks}; no node has a matching device", (check,))
-    if request.matching_count < _required_count(request):
-        maximum = f"the most matching devices on one node is {request.matching_count} ({node})"
-        reduce = Advice.for_owner(
-            f"Request {count_noun(request.matching_count, 'device')} at most, or devices of another class."
-        )
-        return ConstraintFailure(
-            f"{asks}; {maximum}", (reduce, Advice.cluster_admin(f"Add matching devices to {node} or to another node."))
-        )
-    use = f" (in use: {join_names(holders)})" if holders else ""
-    most_free = f"{node} has the most free: {request.free_count} of {request.matching_count} matching devices{use}"
-    holder_words = f", in use by {join_names(holders)}" if holders else ""
-    return ConstraintFailure(f"{asks}; {most_free}", (Advice.queue_admin(f"Free devices on {node}{holder_words}."),))
+    matching = request.matching_count
+    if not matching:
+        check = "Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices."
+        return ConstraintFailure(f"{asks}; no node has a matching device", (Advice.for_owner(check),))
+    if matching < _required_count(request):
+        maximum = f"the most matching devices on one node is {matching} ({node})"
+        reduce = Advice.for_owner(f"Request {count_noun(matching, 'device')} at most, or devices of another class.")
+        add = Advice.cluster_admin(f"Add matching devices to {node} or to another node.")
+        return ConstraintFailure(f"{asks}; {maximum}", (reduce, add))
+    use, by = (f" (in use: {join_names(holders)})", f", in use by {join_names(holders)}") if holders else ("", "")
+    most_free = f"{node} has the most free: {request.free_count} of {matching} matching devices{use}"
+    return ConstraintFailure(f"{asks}; {most_free}", (Advice.queue_admin(f"Free devices on {node}{by}."),))
 
 
 def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
@@ -460,15 +404,6 @@ def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState
     _, asked = ask_predicates_now(fits.view.recording, fits.task)
     state = asked.data.get(DynamicResourcesFilter.STATE)
     return plugin.claim_filter, state if isinstance(state, ClaimState) else None
-
-
-def _candidates_by_node(
-    fits: NodeFits, check: DynamicResources, state: ClaimState
-) -> Iterator[tuple[NodeName, RequestCandidates]]:
-    session = fits.view.session
-    for node in fits.node_fits:
-        labels = session.nodes[node.name].labels
-        yield from ((node.name, request) for request in check.request_candidates(state, labels, node.name))
 
 
 def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]:

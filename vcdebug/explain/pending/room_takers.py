@@ -12,7 +12,6 @@ from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.topology_spread import HOSTNAME_KEY
-from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -86,8 +85,15 @@ def placements_before(recording: Recording, seq: Seq) -> Mapping[TaskKey, Seq]:
 
 def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
     """Sentences about the tasks that were placed in the room, and why they came first."""
-    # Only the names that are shown are made: half of thousands of jobs may be takers for each job of the other half.
-    taker_names = join_first_names((_taker_words(fits.view, *each) for each in takers.pods.items()), len(takers.pods))
+    jobs, own = fits.view.session.jobs, fits.view.queue.name
+    # A generator, since only the names that are shown are made: half of thousands of jobs may be takers for each job
+    # of the other half. One pod is named, the queue unless it is the job's own.
+    queues = ((job, pods, jobs[job].queue) for job, pods in takers.pods.items())
+    words = (
+        f"{pods[0] if len(pods) == 1 else count_noun(len(pods), 'pod')} of {job}{'' if q == own else f' (queue {q})'}"
+        for job, pods, q in queues
+    )
+    taker_names = join_first_names(words, len(takers.pods))
     were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
     first = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
     return [f"{first}, since {reason}." if reason else f"{first}.", *_return_facts(fits.view, takers.tasks)]
@@ -123,13 +129,6 @@ def _return_facts(view: JobView, takers: Sequence[RoomTaker]) -> Iterator[str]:
             asks = f"{task.name} alone asks {texts[0]} {name}, more than the {texts[1]} that queue {job.queue} deserves"
             yield f"{asks}: it may be reclaimed once it runs, and come back."
             return
-
-
-def _taker_words(view: JobView, job: JobId, pods: Sequence[str]) -> str:
-    """`2 pods of a/x (queue q)`; one pod by its name, the queue unless it is the view's own."""
-    queue = view.session.jobs[job].queue
-    what = pods[0] if len(pods) == 1 else count_noun(len(pods), "pod")
-    return f"{what} of {job}" if queue == view.queue.name else f"{what} of {job} (queue {queue})"
 
 
 def passing_facts(fits: NodeFits) -> list[str]:
@@ -230,7 +229,15 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     held = group_by_key((task.job, node) for node in nodes for task in fits.tasks_on(node) if task.job != job.uid)
     jobs = ((view.session.jobs[uid], places) for uid, places in held.items() if uid in view.session.jobs)
     halves = ((other, places) for other, places in jobs if 0 < other.ready_task_num() < other.min_available)
-    stuck = [(other, places) for other, places in halves if _wants_room_of_job(fits, other)]
+    own = [(node, [task for task in fits.tasks_on(node.name) if task.job == job.uid]) for node in fits.node_fits]
+    rooms = [node.future_idle.clone().add(sum_resources(task.resreq for task in tasks)) for node, tasks in own if tasks]
+    # Those with a Pending pod that would have room on a node without the pods of this job.
+    stuck = [
+        (other, places)
+        for other, places in halves
+        for task in other.tasks.values()
+        if task.status is TaskStatus.PENDING and any(task.init_resreq.less_equal(room) for room in rooms)
+    ]
     if not stuck:
         return [], ()
     other, places = stuck[0]
@@ -241,15 +248,6 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
     advice = Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")
     return [fact], (advice._replace(repairs=True),)
-
-
-def _wants_room_of_job(fits: NodeFits, other: JobInfo) -> bool:
-    """Whether a Pending pod of another gang would have room on a node without the pods of this one."""
-    job = fits.view.job.uid
-    own = [(node, [task for task in fits.tasks_on(node.name) if task.job == job]) for node in fits.node_fits]
-    rooms = [node.future_idle.clone().add(sum_resources(task.resreq for task in tasks)) for node, tasks in own if tasks]
-    pending = [task for task in other.tasks.values() if task.status is TaskStatus.PENDING]
-    return any(task.init_resreq.less_equal(room) for task in pending for room in rooms)
 
 
 # Pods of one gang that take each other's room
@@ -279,8 +277,12 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
     task, timeline = view.tasks[attempt.task], view.recording.timeline
     before, after = (room_by_node(view.recording, timeline.earliest_same_seq(seq)) for seq in (visit.first - 1, end))
     for earlier in visit.tries:
-        node, others = _place_and_alternatives(view, earlier)
-        if not others or earlier.task not in view.tasks or not task.init_resreq.less_equal(before[node].future_idle):
+        placed, searches = earlier.last_placement, earlier.predicate_passes
+        if placed is None or not searches or earlier.task not in view.tasks:
+            continue
+        node, rows = placed[1].node, searches[-1][1].feasible.tolist()
+        others = [name for name in (view.recording.node_names[row] for row in rows) if name != node]
+        if not others or not task.init_resreq.less_equal(before[node].future_idle):
             continue
         taker = view.tasks[earlier.task]
         if task.init_resreq.less_equal(after[node].future_idle.clone().add(taker.init_resreq)):
@@ -292,12 +294,3 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
                 Advice.for_owner(moved, f"Pod/{taker.key}:spec.nodeSelector[{HOSTNAME_KEY}]={others[0]}"),
             )
     return [], ()
-
-
-def _place_and_alternatives(view: JobView, attempt: TaskTry) -> tuple[NodeName, list[NodeName]]:
-    """(node where the try placed its task, other nodes that its last search allowed); empty without a placement."""
-    placed, searches = attempt.last_placement, attempt.predicate_passes
-    if placed is None or not searches:
-        return "", []
-    names = [view.recording.node_names[row] for row in searches[-1][1].feasible.tolist()]
-    return placed[1].node, [name for name in names if name != placed[1].node]

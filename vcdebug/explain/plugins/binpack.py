@@ -10,27 +10,15 @@ COLUMNS = ("used", "request", "sum", "allocatable", "weight", "part")
 
 def score_equation(node: AskedNode, part: str) -> Equation:
     """The score of the node: per resource the weighted fraction that would be used with the task."""
-    plugin = node.plugin_of_kind(Binpack)
+    plugin, terms = node.plugin_of_kind(Binpack), []
     request, used, max_score = node.task.resreq, node.node.used, MAX_SCORE * plugin.weight
     packing = plugin.bin_packing_score(request, used, node.node.allocatable)
-    terms = tuple(
-        Term(
-            packing_part.name,
-            (
-                used.get(packing_part.name),
-                request.get(packing_part.name),
-                packing_part.used_after,
-                packing_part.capacity,
-                packing_part.weight,
-                Ratio(packing_part.share),
-            ),
-            packing_part.request_fits,
-        )
-        for packing_part in packing.parts
-    )
+    for one in packing.parts:
+        amounts = (used.get(one.name), request.get(one.name), one.used_after, one.capacity)
+        terms.append(Term(one.name, (*amounts, one.weight, Ratio(one.share)), one.request_fits))
     formula = f"score = sum of parts / {packing.weights} × {max_score}; 0 where it does not fit"
     note, title = f"results in {format_number(packing.score)}", f"binpack of {node.task.key} on {node.node.name}"
-    return Equation(title, formula, COLUMNS, "dimension", terms, packing.score, None, note)
+    return Equation(title, formula, COLUMNS, "dimension", tuple(terms), packing.score, None, note)
 
 
 EXPLAINER = PluginExplainer(scores=score_equation)

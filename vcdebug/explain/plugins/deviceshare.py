@@ -18,7 +18,7 @@ from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION, VgpuLedger, misfit_reason
 from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, WHOLE_CARD, CardFilter, ContainerRequest, requests_of
-from vcdebug.model.node import NodeInfo
+from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.deviceshare import Deviceshare
 from vcdebug.releases.devices import VGPU_MEMORY_PERCENTAGE
@@ -162,16 +162,16 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     for _, score in scores:
         total = total + score
     verdict = plugin.weighted_score(total) if scores else 0.0
-    terms = tuple(Term(name, (Ratio(score),), None, _score_note(ledgers[name])) for name, score in scores)
+    npu_note, filter_note = (
+        "by the use of the first card of each container",
+        "as the last pod that passed its filter left it",
+    )
+    terms = tuple(
+        Term(name, (Ratio(score),), None, npu_note if isinstance(ledgers[name], HamiAscendLedger) else filter_note)
+        for name, score in scores
+    )
     note = f"weight {plugin.settings.weight}: {format_number(verdict)}"
     return Equation(f"deviceshare on {asked_node.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
-
-
-def _score_note(ledger: DeviceLedger) -> str:
-    is_npu = isinstance(ledger, HamiAscendLedger)
-    return (
-        "by the use of the first card of each container" if is_npu else "as the last pod that passed its filter left it"
-    )
 
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
@@ -222,18 +222,15 @@ def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     shortages = [(card_shortage(fits.view.session.nodes[node.name], fits.task), node.name) for node in fits.node_fits]
     nodes_by_shortage = group_by_key((cards, name) for cards, name in shortages if cards is not None)
     for (free, asked, who), names in nodes_by_shortage.items():
-        verb = "has" if len(names) == 1 else "have"
-        per = (
-            f"{count_noun(free, 'NPU')} per pod" if "NPU" in who else f"{count_noun(free, 'virtual GPU')} per container"
+        have = f"{join_names(names)} {'has' if len(names) == 1 else 'have'} {count_noun(free, 'card')}"
+        per = "NPU per pod" if "NPU" in who else "virtual GPU per container"
+        kind, _, each = per.partition(" per ")
+        advice = (
+            Advice.for_owner(f"Request {count_noun(free, kind)} per {each}, with more memory or cores of it."),
+            Advice.cluster_admin(f"Add a node with {count_noun(asked, 'card')}."),
         )
-        yield ConstraintFailure(
-            f"{who} from another physical card: {asked} asked, {join_names(names)} {verb} {count_noun(free, 'card')}; "
-            "free slices on the same card do not help",
-            (
-                Advice.for_owner(f"Request {per}, with more memory or cores of it."),
-                Advice.cluster_admin(f"Add a node with {count_noun(asked, 'card')}."),
-            ),
-        )
+        rest = "free slices on the same card do not help"
+        yield ConstraintFailure(f"{who} from another physical card: {asked} asked, {have}; {rest}", advice)
 
 
 def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -248,29 +245,19 @@ def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for nodes without a suitable card when the cycle ends, grouped by what the cards lack."""
+    pod, by_lack = fits.task.pod, dict[tuple[str, str], list[NodeName]]()
     refusing = dict.fromkeys(node.name for message in CARD_REFUSALS for node in fits.refused_for(message))
-    drawings = (
-        (drawing, name) for name in refusing for drawing in _card_overviews(fits, fits.view.session.nodes[name])
-    )
-    by_lack = group_by_key(
-        ((drawing.request, _format_lacks(drawing)), name)
-        for drawing, name in drawings
-        # Parts of several cards are a failure of their own.
-        if drawing.cards and not any(card.suits or card.refusal == PARTIAL_CARDS for card in drawing.cards)
-    )
+    for name in refusing:
+        ledgers = fits.view.session.nodes[name].devices.values()
+        for overview in [card_overview(ledger, pod) for ledger in ledgers if ledger.has_device_request(pod)]:
+            # Parts of several cards are a failure of their own.
+            if overview.cards and not any(one.suits or one.refusal == PARTIAL_CARDS for one in overview.cards):
+                by_lack.setdefault((overview.request, _format_lacks(overview)), []).append(name)
     for (asks, lacks), names in by_lack.items():
-        yield ConstraintFailure(
-            f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})",
-            (
-                Advice.queue_admin(f"Free a card on {join_names(names, 1)}."),
-                Advice.for_owner("Request less of the card, or another card type."),
-            ),
-        )
-
-
-def _card_overviews(fits: NodeFits, node: NodeInfo) -> Iterator[CardOverview]:
-    pod = fits.task.pod
-    yield from (card_overview(ledger, pod) for ledger in node.devices.values() if ledger.has_device_request(pod))
+        free = Advice.queue_admin(f"Free a card on {join_names(names, 1)}.")
+        less = Advice.for_owner("Request less of the card, or another card type.")
+        text = f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})"
+        yield ConstraintFailure(text, (free, less))
 
 
 def _format_lacks(drawing: CardOverview) -> str:

@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Advice, Evidence, Finding, counts, pending_headline
+from vcdebug.explain.answer import Advice, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -52,41 +52,30 @@ def job_valid(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return _counted_equation(f"gang: can {job.uid} make a gang?", VALID_FORMULA, terms, all_hold(terms), job)
 
 
-def job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """JobReady: whether enough tasks are placed."""
-    job = job_before(recording, event.job, seq)
-    return _ready_equation(job, *_gang_terms(job.ready_roles(), job.ready_sub_jobs()))
-
-
-def job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """Are enough tasks placed or pipelined?"""
-    job = job_before(recording, event.job, seq)
-    return _pipelined_equation(job, *_gang_terms(job.pipelined_roles(), job.pipelined_sub_jobs()))
-
-
-def sub_job_ready(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """SubJobReady: whether enough tasks of the sub job are placed."""
-    return _ready_equation(sub_job_before(recording, event.sub_job, seq))
-
-
-def sub_job_pipelined(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
-    """SubJobPipelined: whether enough tasks of the sub job are placed or pipelined."""
-    return _pipelined_equation(sub_job_before(recording, event.sub_job, seq))
-
-
-def _ready_equation(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
+def ready_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """JobReady, SubJobReady: whether enough tasks of the job or sub job are placed."""
+    group = _group_before(recording, seq, event)
+    parts = _gang_terms(group.ready_roles(), group.ready_sub_jobs()) if isinstance(group, JobInfo) else ()
     note = f"{group.ready_task_num()} ready, {group.pending_best_effort_task_num()} best-effort pending"
     tasks = Term("tasks", (group.settled_task_num(), group.min_available), group.is_ready(), note)
     terms = (*parts, tasks)
     return _counted_equation(f"gang: is {group.uid} ready?", READY_FORMULA, terms, all_hold(terms), group)
 
 
-def _pipelined_equation(group: JobInfo | SubJobInfo, *parts: Term) -> Equation:
+def pipelined_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+    """JobPipelined, SubJobPipelined: whether enough tasks of the job or sub job are placed or pipelined."""
+    group = _group_before(recording, seq, event)
+    parts = _gang_terms(group.pipelined_roles(), group.pipelined_sub_jobs()) if isinstance(group, JobInfo) else ()
     note = f"{format_placed(group)}, {group.pending_best_effort_task_num()} best-effort pending"
     placed_count = group.waiting_task_num() + group.settled_task_num()
     terms = (*parts, Term("tasks", (placed_count, group.min_available), group.is_pipelined(), note))
     verdict = PERMIT if all_hold(terms) else REJECT
     return _counted_equation(f"gang: would {group.uid} be complete?", PIPELINED_FORMULA, terms, verdict, group)
+
+
+def _group_before(recording: Recording, seq: Seq, event: HookEvent) -> JobInfo | SubJobInfo:
+    """The sub job, or the job, that a call is about, as it was before the call."""
+    return sub_job_before(recording, event.sub_job, seq) if event.sub_job else job_before(recording, event.job, seq)
 
 
 def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -139,12 +128,8 @@ def _member_term(member: GangMember) -> Term:
     if member.job is None:
         return Term(member.task.key, (None, None), False, JOB_NOT_IN_SESSION)
     minimum = member.job.min_available
-    note = (
-        ""
-        if member.is_spare
-        else f"{member.job.name} has {member.ready} ready and needs {minimum}: it would break the gang"
-    )
-    return Term(member.task.key, (member.ready, minimum), member.is_spare, note)
+    breaks = f"{member.job.name} has {member.ready} ready and needs {minimum}: it would break the gang"
+    return Term(member.task.key, (member.ready, minimum), member.is_spare, "" if member.is_spare else breaks)
 
 
 def all_candidates_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -167,18 +152,14 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     example = next((job for job in jobs if surpluses[job.uid] <= 0), jobs[0])
     ready, surplus = example.ready_task_num(), surpluses[example.uid]
     evicted = {job.uid: len(job.task_status_index.get(TaskStatus.RELEASING, ())) for job in jobs}
-    similar_jobs = [
-        f"{uid} ({evicted[uid]} counted as evicted)" if evicted[uid] else uid
-        for uid, spare in surpluses.items()
-        if uid != example.uid and (spare <= 0) == (surplus <= 0)
-    ]
-    similar_text = f"; the same holds for {join_names(similar_jobs)}" if similar_jobs else ""
-    below = f"below minMember {example.min_available} ({ready} ready)"
-    text = (
-        f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}{similar_text}"
-        if surplus > 0
-        else f"Evicting one pod would leave {example.uid} {below}{similar_text}"
+    alike = [uid for uid, spare in surpluses.items() if uid != example.uid and (spare <= 0) == (surplus <= 0)]
+    similar = join_names(f"{uid} ({evicted[uid]} counted as evicted)" if evicted[uid] else uid for uid in alike)
+    below = (
+        f"below minMember {example.min_available} ({ready} ready){'; the same holds for ' if alike else ''}{similar}"
     )
+    text = f"Evicting one pod would leave {example.uid} {below}"
+    if surplus > 0:
+        text = f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}"
     numbers = counts({"victim.ready": ready, "victim.minAvailable": example.min_available})
     return VetoReason(text, numbers, (), lines)
 
@@ -228,34 +209,33 @@ def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, evicted: int
         yield Advice.queue_admin(words, edit)
 
 
-def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
-    """Yields the comparison that puts a job below its minimum first."""
-    yield _unready_difference(*(moment.state.job_counts(job.uid).is_ready for job in (left, right)))
-
-
-def sub_job_order(moment: OrderMoment, left: SubJobInfo, right: SubJobInfo) -> Iterator[OrderDifference]:
-    """Yields the comparison that puts a sub job below its minimum first."""
-    groups = (sub_job_before(moment.recording, group.uid, moment.seq + 1) for group in (left, right))
-    yield _unready_difference(*(group.is_ready() for group in groups))
-
-
-def _unready_difference(left_ready: bool, right_ready: bool) -> OrderDifference:
-    return OrderDifference("gang ready", left_ready, right_ready, unready_first(left_ready, right_ready))
+def group_order(
+    moment: OrderMoment, left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo
+) -> Iterator[OrderDifference]:
+    """Yields the comparison that puts a job or sub job below its minimum first."""
+    groups = (left, right)
+    ready = [
+        moment.state.job_counts(group.uid).is_ready
+        if isinstance(group, JobInfo)
+        else sub_job_before(moment.recording, group.uid, moment.seq + 1).is_ready()
+        for group in groups
+    ]
+    yield OrderDifference("gang ready", ready[0], ready[1], unready_first(ready[0], ready[1]))
 
 
 EXPLAINER = PluginExplainer(
     equations={
         hooks.JOB_VALID.upstream: job_valid,
-        hooks.JOB_READY.upstream: job_ready,
-        hooks.JOB_PIPELINED.upstream: job_pipelined,
-        hooks.SUB_JOB_READY.upstream: sub_job_ready,
-        hooks.SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
+        hooks.JOB_READY.upstream: ready_equation,
+        hooks.JOB_PIPELINED.upstream: pipelined_equation,
+        hooks.SUB_JOB_READY.upstream: ready_equation,
+        hooks.SUB_JOB_PIPELINED.upstream: pipelined_equation,
         hooks.JOB_STARVING.upstream: job_starving,
         hooks.PREEMPTABLE.upstream: surplus_equation,
         hooks.RECLAIMABLE.upstream: surplus_equation,
         hooks.UNIFIED_EVICTABLE.upstream: all_candidates_equation,
     },
-    comparators={hooks.JOB_ORDER.method: job_order, hooks.SUB_JOB_ORDER.method: sub_job_order},
+    comparators={hooks.JOB_ORDER.method: group_order, hooks.SUB_JOB_ORDER.method: group_order},
     explain_veto=explain_veto,
     victim_advice=_victim_advice,
 )
@@ -285,49 +265,47 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
     seq, statement = visit.end
     job, planned = view.job, visit.planned_tasks
     ready = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid).ready_count
-    missing = max(job.min_available - ready - len(planned), 0)
-    victims = [task for kind, task, _ in statement.ops if kind == "evict"]
-    failed = visit.unplaced
+    needed = job.min_available - ready
+    missing, victims = max(needed - len(planned), 0), [task for kind, task, _ in statement.ops if kind == "evict"]
+    # Without missing pods, roles with fewer placed pods than minTaskMember are why the plan was discarded.
     checked_roles = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
     roles = {role.name: role for role in checked_roles if not role.is_reached}
-    failed = [tried for tried in failed if view.tasks[tried.task].task_role in roles] or failed
-    reason = (
-        _short_roles_reason(roles.values())
-        if roles
-        else _found_room_reason(visit, job.min_available - ready, _room_by_role(view, planned, ready))
-    )
-    needed = job.min_available - ready
-    shortage = _total_shortage(view, visit, needed)
-    rolled_back = f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."
-    met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."] if roles else []
+    failed = [tried for tried in visit.unplaced if view.tasks[tried.task].task_role in roles] or visit.unplaced
+    shortage, facts = _total_shortage(view, visit, needed), list[str]()
+    if shortage is not None:
+        name, requested, available = shortage
+        request, free = amount_text.format_amounts_apart(name, requested, available)
+        gap = f"{free} is free on all nodes ({amount_text.format_amount(name, requested - available)} short)"
+        facts.append(f"The {count_noun(needed, 'pod')} ask {request} {name} in total; {gap}.")
+    if roles:
+        reason, advice = _role_words(list(roles.values()))
+        met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."]
+    else:
+        found = f"{visit.action} found room for {len(planned)} of the {count_noun(needed, 'pod')} it needs at once"
+        reason, advice = f"{found}{_room_by_role(view, planned, ready)}", _gang_advice(view, failed, missing, shortage)
+        met = []
     failures = _failure_facts(view, failed, visit, blame)
-    met_and_failed = " ".join((*met, *failures[:1]))
-    facts = (
-        *([_format_shortage(needed, *shortage)] if shortage is not None else []),
-        *([met_and_failed] if met_and_failed else []),
-        *failures[1:],
-        *([rolled_back] if victims else []),
-    )
-    numbers = counts(
-        {
-            "job.minAvailable": job.min_available,
-            "pods.ready": ready,
-            "pods.placed": len(planned),
-            "pods.missing": missing,
-            "pods.evicted": len(victims),
-        }
-    )
-    advice = _role_advice(roles.values()) if roles else _gang_advice(view, failed, missing, shortage)
+    facts += filter(None, (" ".join((*met, *failures[:1])), *failures[1:]))
+    facts += [f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."] if victims else []
     took_room, order_advice = gang_takers(view, failed[0], visit) if failed else ([], ())
-    facts, advice = (*facts[:1], *took_room, *facts[1:]), (*order_advice, *advice)
-    evidence, lines = _gang_evidence(visit, seq, failed), _gang_lines(view, statement, failed)
-    headline = pending_headline(job.uid, reason)
-    return Finding(DISCARD_CAUSE, headline, numbers, evidence, advice, lines, facts)
+    facts[1:1] = took_room
+    placed = {"pods.ready": ready, "pods.placed": len(planned), "pods.missing": missing, "pods.evicted": len(victims)}
+    numbers = counts({"job.minAvailable": job.min_available, **placed})
+    lines = [*operation_lines(statement)]
+    for attempt in failed:
+        searches = "; ".join(f"{len(names)} {why}" for why, names in search_reasons(view, attempt))
+        lines += [f"{attempt.task}: {searches}"] if searches else []
+    evidence, advice = _gang_evidence(visit, seq, failed), (*order_advice, *advice)
+    return view.pending(DISCARD_CAUSE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
-def _found_room_reason(visit: JobVisit, needed: int, details: str) -> str:
-    placed_count = len(visit.planned_tasks)
-    return f"{visit.action} found room for {placed_count} of the {count_noun(needed, 'pod')} it needs at once{details}"
+def _role_words(roles: Sequence[MinimumCount]) -> tuple[str, tuple[Advice, ...]]:
+    """(reason, advice) about roles with fewer placed pods than minTaskMember."""
+    rooms = (f"role {role.name} has room for {role.actual} of its {count_noun(role.minimum, 'pod')}" for role in roles)
+    lower = [f"Lower minTaskMember of role {role.name} ({role.minimum})." for role in roles if role.minimum > 1]
+    free = [f"Free room for one more pod of role {role.name}." for role in roles]
+    advice = (*map(Advice.for_owner, lower), *map(Advice.queue_admin, free))
+    return f"{join_names(rooms)} (minTaskMember)", advice
 
 
 def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:
@@ -338,44 +316,21 @@ def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> st
     return f" ({'; '.join(notes)})" if notes else ""
 
 
-def _short_roles_reason(roles: Iterable[MinimumCount]) -> str:
-    """The reason in words: roles with fewer placed pods than minTaskMember before the plan was discarded."""
-    parts = (f"role {role.name} has room for {role.actual} of its {count_noun(role.minimum, 'pod')}" for role in roles)
-    return f"{join_names(parts)} (minTaskMember)"
-
-
 def _total_shortage(view: JobView, visit: JobVisit, needed: int) -> tuple[str, float, float] | None:
     """(dimension, total request of the pods that the gang needs, free on all nodes) if the request is larger.
 
     None if no dimension is short, and for actions that evict, since evictions add to the free amounts.
     """
-    if len(view.unplaced_tasks) < needed or view.facts_of(visit.action).evicts:
+    requests = [task.init_resreq for task in view.unplaced_tasks]
+    if len(requests) < needed or view.facts_of(visit.action).evicts:
         return None
     state = view.recording.timeline.state_at(visit.first - 1)
     free = sum_resources(state.nodes[name].future_idle() for name in view.session.nodes)
-    for name in dict.fromkeys(name for task in view.unplaced_tasks for name in task.init_resreq.resource_names()):
-        requested, available = (
-            sum_smallest((task.init_resreq for task in view.unplaced_tasks), name, needed),
-            max(free.get(name), 0.0),
-        )
+    for name in dict.fromkeys(name for request in requests for name in request.resource_names()):
+        requested, available = sum_smallest(requests, name, needed), max(free.get(name), 0.0)
         if requested > available:
             return name, requested, available
     return None
-
-
-def _format_shortage(needed: int, name: str, requested: float, available: float) -> str:
-    request, free = amount_text.format_amounts_apart(name, requested, available)
-    gap = amount_text.format_amount(name, requested - available)
-    return f"The {count_noun(needed, 'pod')} ask {request} {name} in total; {free} is free on all nodes ({gap} short)."
-
-
-def _role_advice(roles: Collection[MinimumCount]) -> tuple[Advice, ...]:
-    lower = (
-        Advice.for_owner(f"Lower minTaskMember of role {role.name} ({role.minimum}).")
-        for role in roles
-        if role.minimum > 1
-    )
-    return (*lower, *(Advice.queue_admin(f"Free room for one more pod of role {role.name}.") for role in roles))
 
 
 def _gang_advice(
@@ -405,22 +360,14 @@ VOTES: Final = ("abstains", "permits", "rejects")
 
 
 def _gang_evidence(visit: JobVisit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
-    proof = [
-        Evidence(s, f"JobPipelined: {e.plugin} {VOTES[e.result]}")
-        for s, e in visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
-    ]
+    votes = visit.visit_calls(hooks.JOB_PIPELINED.upstream)[-1:]
+    proof = [Evidence(s, f"JobPipelined: {e.plugin} {VOTES[e.result]}") for s, e in votes]
     for tried in failed[:1]:
         proof += [Evidence(s, f"no place for {tried.task}") for s, _ in tried.empty_passes[:1]]
         refusals = tried.refusals(hooks.ALLOCATABLE.upstream)
         proof += [Evidence(s, f"the queue has no quota left for {tried.task}") for s, _ in refusals]
     proof.append(Evidence(seq, f"{visit.action} rolls back {count_noun(len(visit.planned_tasks), 'placement')}"))
     return tuple(sorted(proof))
-
-
-def _gang_lines(view: JobView, statement: StatementEvent, failed: Sequence[TaskTry]) -> tuple[str, ...]:
-    searches = ((attempt.task, search_reasons(view, attempt)) for attempt in failed)
-    by_task = ((task, "; ".join(f"{len(names)} {reason}" for reason, names in reasons)) for task, reasons in searches)
-    return (*operation_lines(statement), *(f"{task}: {text}" for task, text in by_task if text))
 
 
 def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
@@ -467,18 +414,14 @@ def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]
 
 def _unbound_finding(view: JobView) -> Finding | None:
     """Tasks that were placed but never bound, since the statement was neither committed nor discarded."""
-    unbound = [task for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED]
-    if not unbound or view.job.is_pipelined():
+    places = {task.key: task.node_name for task in view.placed_tasks if task.status is TaskStatus.ALLOCATED}
+    if not places or view.job.is_pipelined():
         return None
-    unbound_words = "has a node but is not bound" if len(unbound) == 1 else "have a node but are not bound"
+    unbound_words = "has a node but is not bound" if len(places) == 1 else "have a node but are not bound"
     ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
-    reason = f"{count_noun(len(unbound), 'pod')} {unbound_words}; {ready}"
-    numbers = counts({"job.minAvailable": view.job.min_available, "pods.placed": len(unbound)})
-    places = {task.key: task.node_name for task in unbound}
-    tries = [attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places]
-    evidence = tuple(
-        Evidence(attempt.last_placement[0], f"{attempt.task} is placed on {places[attempt.task]}")
-        for attempt in tries
-        if attempt.last_placement
-    )
+    reason = f"{count_noun(len(places), 'pod')} {unbound_words}; {ready}"
+    numbers = counts({"job.minAvailable": view.job.min_available, "pods.placed": len(places)})
+    tries = (attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places)
+    placings = ((one.task, one.last_placement[0]) for one in tries if one.last_placement)
+    evidence = tuple(Evidence(seq, f"{key} is placed on {places[key]}") for key, seq in placings)
     return view.pending(DISCARD_CAUSE, reason, numbers, evidence)

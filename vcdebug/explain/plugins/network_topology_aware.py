@@ -37,7 +37,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
-from vcdebug.snapshot.manifest import JsonObject, object_in, object_list, spec_of
+from vcdebug.snapshot.manifest import object_in, object_list, spec_of
 
 NO_HYPER_NODE = "no-hypernode"
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -58,11 +58,8 @@ def score_equation(node: AskedNode, part: str) -> Equation | None:
     nearness = plugin.node_nearness(node.task, node.nodes, node.row)
     if nearness is None:
         return None
-    return (
-        _closeness_equation(node, nearness.near, nearness)
-        if nearness.near is not None
-        else _tiers_equation(node, nearness)
-    )
+    near = nearness.near
+    return _tiers_equation(node, nearness) if near is None else _closeness_equation(node, near, nearness)
 
 
 def _closeness_equation(node: AskedNode, near: JobNearness, nearness: NodeNearness) -> Equation:
@@ -179,7 +176,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     sub_job = view.job.sub_jobs.get(event.sub_job) if event.sub_job != view.job.uid else None
     group = view.job.pod_group if sub_job is None else sub_job
     highest = group.network_topology.hard_tier() if group.network_topology is not None else None
-    minimum_words, minimum = _job_minimum(view) if sub_job is None else _sub_job_minimum(view, sub_job)
+    minimum_words, minimum = _minimum_for(view, sub_job)
     tried = _hyper_nodes_up_to(view, highest)
     within = f"up to tier {highest} " if highest is not None else ""
     reason = f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
@@ -269,15 +266,13 @@ _NEW_HYPER_NODE = "added"
 
 def _selector_words(info: HyperNodeInfo) -> str:
     """How a HyperNode selects its members: `regexMatch gpu-a-.*`."""
-    selectors = (object_in(member.get("selector")) for member in object_list(spec_of(info.manifest).get("members")))
-    rules = ((kind, object_in(rule)) for selector in selectors for kind, rule in selector.items())
-    words = (f"{kind} {rule.get('name') or rule.get('pattern') or _label_words(rule)}" for kind, rule in rules)
-    return join_names(dict.fromkeys(words), 3)
-
-
-def _label_words(rule: JsonObject) -> str:
-    labels = ", ".join(f"{key}={value}" for key, value in object_in(rule.get("matchLabels")).items())
-    return labels or "of expressions"
+    words: dict[str, None] = {}
+    for member in object_list(spec_of(info.manifest).get("members")):
+        for kind, rule in object_in(member.get("selector")).items():
+            stated = object_in(rule)
+            labels = ", ".join(f"{key}={value}" for key, value in object_in(stated.get("matchLabels")).items())
+            words[f"{kind} {stated.get('name') or stated.get('pattern') or labels or 'of expressions'}"] = None
+    return join_names(words, 3)
 
 
 def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Iterator[str]:
@@ -292,21 +287,20 @@ def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Itera
         yield f"In use by other jobs in {where} ({name}): {amount_text.join_ranked_amounts(name, users, MAX_TAKERS)}."
 
 
-def _job_minimum(view: JobView) -> tuple[str, Resource]:
-    """(words, amount) that a HyperNode must hold for the job: minResources, else the pods up to minMember."""
-    min_resources = view.job.get_min_resources()
-    if not min_resources.is_empty():
+def _minimum_for(view: JobView, sub_job: SubJobInfo | None) -> tuple[str, Resource]:
+    """(words, amount) that a HyperNode must hold: all Pending pods of a subgroup, whatever its minimum; for the job
+    minResources, else the pods up to minMember.
+    """
+    min_resources, job = view.job.get_min_resources(), view.job
+    if sub_job is not None:
+        pending = [task for task in view.unplaced_tasks if task.uid in sub_job.tasks]
+        words = f"the {count_noun(len(pending), 'pod')} of subgroup {sub_job.uid.removeprefix(f'{job.uid}/')}"
+    elif not min_resources.is_empty():
         return "its minResources", min_resources
-    pending_tasks = view.unplaced_tasks[: max(view.job.min_available - view.job.ready_task_num(), 1)]
-    return f"its {view.job.min_available} pods (minMember)", sum_resources(task.init_resreq for task in pending_tasks)
-
-
-def _sub_job_minimum(view: JobView, sub_job: SubJobInfo) -> tuple[str, Resource]:
-    """(words, amount) that a HyperNode must hold for a subgroup: all its Pending pods, whatever its minimum."""
-    pending_tasks = [task for task in view.unplaced_tasks if task.uid in sub_job.tasks]
-    name = sub_job.uid.removeprefix(f"{view.job.uid}/")
-    pods_words = f"the {count_noun(len(pending_tasks), 'pod')} of subgroup {name}"
-    return pods_words, sum_resources(task.init_resreq for task in pending_tasks)
+    else:
+        pending = view.unplaced_tasks[: max(job.min_available - job.ready_task_num(), 1)]
+        words = f"its {job.min_available} pods (minMember)"
+    return words, sum_resources(task.init_resreq for task in pending)
 
 
 def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> Iterator[str]:
@@ -324,11 +318,10 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
     for name in names:
         rows = view.session.hyper_node_rows(name)
         idle = sum_resources(state.nodes[node].idle for node in (rows.node_names if rows is not None else ()))
-        short_dimensions = minimum.less_equal_with_resources_name(idle)[1]
-        shortage_words = " and ".join(
-            amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in short_dimensions
-        )
-        dimensions = [each for each in minimum.resource_names() if each != PODS or each in short_dimensions]
+        short = minimum.less_equal_with_resources_name(idle)[1]
+        lacks = ((each, minimum.get(each) - idle.get(each)) for each in short)
+        shortage_words = " and ".join(amount_text.format_named_amount(each, lack) for each, lack in lacks)
+        dimensions = [each for each in minimum.resource_names() if each != PODS or each in short]
         yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {shortage_words or '0'} short"
 
 
@@ -339,14 +332,15 @@ def topology_facts(view: JobView) -> Iterator[str]:
     """Yields sentences about the HyperNodes of the placed pods: broken hard topologies, and soft ones that spread."""
     topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
     tier = topology.hard_tier() if topology is not None else None
-    nodes = dict.fromkeys(_nodes_of_pods(view))
+    pod_nodes = [task.node_name for task in view.tasks.values() if task.node_name]
+    nodes = dict.fromkeys(pod_nodes)
     if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
         placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
         fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
         actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
         yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
     stated = object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
-    homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in _nodes_of_pods(view))
+    homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in pod_nodes)
     if stated.get("mode") == "soft" and len(homes) > 1:
         places = join_names(f"{name or 'none'} ({count_noun(number, 'pod')})" for name, number in homes.items())
         scored = "HyperNodes only add to the scores of nodes"
@@ -354,16 +348,12 @@ def topology_facts(view: JobView) -> Iterator[str]:
             scored = f"without plugin {NetworkTopologyAware.name}, HyperNodes do not count"
         keeps = "mode hard with highestTierAllowed keeps the pods together"
         yield f"spec.networkTopology is soft, so {scored}, and the pods are in {places}; {keeps}."
-    policies = [policy for policy in view.job.pod_group.sub_group_policies if policy.network_topology is not None]
-    ignored = [policy.network_topology.highest_tier_name for policy in policies if policy.network_topology is not None]
-    if any(ignored) and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
+    topologies = (policy.network_topology for policy in view.job.pod_group.sub_group_policies)
+    ignored = [one.highest_tier_name for one in topologies if one is not None and one.highest_tier_name]
+    if ignored and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):
         fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
-        ignored_field = f"highestTierName of a subGroupPolicy ({join_names(filter(None, ignored))})"
+        ignored_field = f"highestTierName of a subGroupPolicy ({join_names(ignored)})"
         yield f"{release.display_name()} ignores {ignored_field}, so the pods need not stay together; {fix}."
-
-
-def _nodes_of_pods(view: JobView) -> list[NodeName]:
-    return [task.node_name for task in view.tasks.values() if task.node_name]
 
 
 def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:

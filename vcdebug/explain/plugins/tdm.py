@@ -61,12 +61,9 @@ def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, picks: dict[Jo
 def _budget_term(job: JobInfo, task: TaskInfo, label: str, earlier: int) -> Term:
     """The term of a candidate: whether its job's disruption budget allows it after `earlier` other victims."""
     allowed = tdm.max_evictions(job)
-    note = (
-        ""
-        if earlier < allowed
-        else f"the disruption budget of {job.name} allows {count_noun(allowed, 'eviction')}: {_stated_budget(job)}"
-    )
-    return Term(task.key, (label, allowed, min(earlier, allowed)), earlier < allowed, note)
+    budget = f"the disruption budget of {job.name} allows {count_noun(allowed, 'eviction')}: {_stated_budget(job)}"
+    figures = (label, allowed, min(earlier, allowed))
+    return Term(task.key, figures, earlier < allowed, "" if earlier < allowed else budget)
 
 
 def _not_evictable_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
@@ -171,18 +168,14 @@ def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
         error = plugin.zones.zone_error(zone)
         names = [node.name for node in fits.refused_for(error)] if error else []
         if names:
-            clock_text, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
+            now, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
             place_words = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
-            yield ConstraintFailure(
-                f"{place_words}, open only {window} (now {clock_text})",
-                (
-                    Advice.for_owner(
-                        f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens.",
-                        f"clock:now={opens.isoformat()}",
-                    ),
-                    Advice.cluster_admin(f"Extend tdm.revocable-zone.{zone} ({window})."),
-                ),
+            wait = f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens."
+            advice = (
+                Advice.for_owner(wait, f"clock:now={opens.isoformat()}"),
+                Advice.cluster_admin(f"Extend tdm.revocable-zone.{zone} ({window})."),
             )
+            yield ConstraintFailure(f"{place_words}, open only {window} (now {now})", advice)
 
 
 EXPLAINER = PluginExplainer(

@@ -24,34 +24,24 @@ def _node_load(asked_node: AskedNode) -> NodeLoad:
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation:
     """How busy the node is, by measurement and by estimate since then."""
-    load = _node_load(asked_node)
-    terms = tuple(
-        Term(
-            one.name,
-            (Ratio(one.percent), one.estimated, Ratio(one.load), one.weight, Ratio((1.0 - one.load) * one.weight)),
-            None,
-        )
-        for one in load.loads
-    )
+    load, terms = _node_load(asked_node), []
+    for one in load.loads:
+        weighted = Ratio((1.0 - one.load) * one.weight)
+        terms.append(Term(one.name, (Ratio(one.percent), one.estimated, Ratio(one.load), one.weight, weighted), None))
     note = f"weight {load.weight}, score {format_number(load.score)}" if load.is_recent else STALE
     title = f"usage of {asked_node.node.name}"
-    return Equation(title, FORMULA, COLUMNS, "dimension", terms, load.score, None, note)
+    return Equation(title, FORMULA, COLUMNS, "dimension", tuple(terms), load.score, None, note)
 
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the check of a node: its measured load against the thresholds."""
-    load = _node_load(asked_node)
-    terms = tuple(
-        Term(
-            part.name,
-            (Ratio(part.percent), Ratio(part.threshold)),
-            not (load.is_recent and part.percent > part.threshold),
-        )
-        for part in load.loads
-    )
+    load, terms = _node_load(asked_node), []
+    for part in load.loads:
+        is_met = not (load.is_recent and part.percent > part.threshold)
+        terms.append(Term(part.name, (Ratio(part.percent), Ratio(part.threshold)), is_met))
     note = "" if load.is_recent else "not measured in the last five minutes"
     title, columns = f"usage: load of {asked_node.node.name}", ("measured %", "threshold %")
-    yield judged_equation(title, THRESHOLD_FORMULA, columns, terms, note)
+    yield judged_equation(title, THRESHOLD_FORMULA, columns, tuple(terms), note)
 
 
 def find_load_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

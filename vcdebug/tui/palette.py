@@ -108,8 +108,8 @@ class PaletteProvider(Provider):
         find_entries(self._main_screen, (), ("/",))
 
     async def discover(self) -> Hits:
-        """Before anything is typed: panels, commands and keys."""
-        for entry in self._entries:
+        """Before anything is typed: panels and commands."""
+        for entry in self._entries[:MAX_HITS]:
             yield DiscoveryHit(format_entry(entry, ()), entry.run_entry, entry.name)
 
     async def search(self, query: str) -> Hits:

@@ -7,7 +7,7 @@ import re
 import select
 import threading
 from codecs import getincrementaldecoder
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import groupby
@@ -137,8 +137,8 @@ class TerminalContent:
     """
 
     def __init__(self) -> None:
-        self._cells: dict[tuple[int, int], Cell] = {}
-        """(line, column), both from 1 → cell; the content of missing cells is unknown."""
+        self._lines: defaultdict[int, list[Cell | None]] = defaultdict(list)
+        """Line from 1 → its cells; None, and beyond the end, where the content is unknown."""
         self._texts: dict[int, dict[int, tuple[str, str, int]]] = {}
         """Line → column → the (text, style, end column) that was last written there.
 
@@ -151,7 +151,7 @@ class TerminalContent:
 
     def forget(self) -> None:
         """Forget all cells: the content of the terminal is unknown."""
-        self._cells.clear()
+        self._lines.clear()
         self._texts.clear()
         self._position = (0, 0)
 
@@ -185,25 +185,23 @@ class TerminalContent:
         for start in [start for start, entry in texts.items() if start < end and entry[2] > column]:
             del texts[start]
         texts[column] = (text, style, end)
-        places = [(row, column + index) for index in range(len(text))]
         # Over another text of this frame, or in two cells or none, a character needs the frame's own order.
-        if not (changes.written.isdisjoint(places) and all(map(_is_narrow, {*text}))):
+        if not (changes.cover(row, column, end) and (text.isascii() or all(map(_is_narrow, {*text})))):
             return False
-        changes.written.update(places)
-        ground = self._grounds[style]
-        cells = [(character, ground if character == " " else style) for character in text]
+        ground, line = self._grounds[style], self._lines[row]
+        cells: list[Cell | None] = [(character, ground if character == " " else style) for character in text]
+        line += [None] * (end - len(line))
+        before, line[column:end] = line[column:end], cells
         # Of a first frame nothing is known: comparing cell by cell would take twice as long.
-        if self._cells.keys().isdisjoint(places):
+        if before.count(None) == len(before):
             changes.add_text(row, column, text, style)
-            self._cells.update(zip(places, cells, strict=True))
             return True
         start = 0
-        for is_same, part in groupby(map(eq, cells, map(self._cells.get, places))):
+        for is_same, part in groupby(map(eq, cells, before)):
             end = start + len([*part])
             hand_on = changes.pass_text if is_same else changes.add_text
             hand_on(row, column + start, text[start:end], style)
             start = end
-        self._cells.update(zip(places, cells, strict=True))
         return True
 
 
@@ -229,12 +227,20 @@ class _Changes:
 
     def __init__(self, grounds: _Grounds) -> None:
         self._grounds = grounds
-        self.written: set[tuple[int, int]] = set()
-        """(line, column) of all cells of this frame."""
+        self._covered: defaultdict[int, bytearray] = defaultdict(bytearray)
+        """Line → 1 for each column that a text of this frame covers."""
         self._runs: dict[str, list[_Run]] = {}
         self._place, self._style = (0, 0), ""
         self._passed = ""
         """Unchanged characters after the last change; a few of them are cheaper to write than a cursor move."""
+
+    def cover(self, row: int, column: int, end: int) -> bool:
+        """Mark the columns before `end` as covered by a text; returns whether none of them was."""
+        covered = self._covered[row]
+        covered.extend(bytes(max(end - len(covered), 0)))
+        is_free = 1 not in covered[column:end]
+        covered[column:end] = b"\1" * (end - column)
+        return is_free
 
     def add_text(self, row: int, column: int, text: str, style: str) -> None:
         """Add text in a style; of leading spaces only the ground shows."""

@@ -77,12 +77,15 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
-            yield Grid(id="detail")
+            # With its rows from the start: a page that grows is laid out and drawn twice.
+            grid = Grid(id="detail")
+            grid.set_table(self.table)
+            yield grid
             yield KeyLine()
             yield Prompt()
 
     def on_mount(self) -> None:
-        self.show_table(self.table)
+        self.call_after_refresh(self.show_note)
         self.set_focus(self.query_one(Grid))
         self.query_one(KeyLine).show_keys(self.hint_text())
 
@@ -280,11 +283,11 @@ PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Ent
 def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focused: str = "") -> Table:
     """All keys in force, those of the focused panel first, all commands, and all kinds of breakpoints."""
     panels = {panel.title: panel for panel in PANELS}
-    rows: list[Row] = []
+    bindings, rows = bindings_by_id(), list[Row]()
     for scope in sorted(key_scopes(), key=lambda scope: scope.name != focused):
         panel = panels.get(scope.name)
         if panel is not None:
-            key = key_names(binding_keys(bindings_by_id()[f"panel-{scope.name.lower()}"], chosen_keys))
+            key = key_names(binding_keys(bindings[f"panel-{scope.name.lower()}"], chosen_keys))
             rows.append(_help_row(key, f"{panel.title}: {panel.help}"))
         rows += _key_rows(scope, chosen_keys)
     rows += [_help_row(sign, f"sign: {meaning}") for sign, meaning in (*SIGNS.items(), ("◀", "this decides"))]
@@ -330,10 +333,10 @@ def _help_row(key: str, description: str) -> Row:
 
 def panel_table(chosen_keys: Mapping[str, str]) -> Table:
     """A row per panel, whose key is the command that shows it."""
-    rows: list[Row] = []
+    bindings, rows = bindings_by_id(), list[Row]()
     group = ""
     for panel in PANELS:
-        key = key_names(binding_keys(bindings_by_id()[f"panel-{panel.command_name}"], chosen_keys))
+        key = key_names(binding_keys(bindings[f"panel-{panel.command_name}"], chosen_keys))
         group_cell = Piece(panel.group if panel.group != group else "", "strong")
         rows.append(
             Row(

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, conf_of, pod_group
 from tests.cli.transcripts import call
+from tests.pending.test_said_against import refused
+from tests.pending.test_scheduler_down import seen_node
 from tests.recorded import ROOT
 from vcdebug.cli import worker_processes as base
 from vcdebug.cli.batch import NamedBytes, pack_snapshot
@@ -190,3 +193,12 @@ def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> 
     command, path, job = further(out)[-1]
     assert ("explain", JOB) == (command, job)
     assert 2 == call([command, path, job])[0]
+
+
+@pytest.mark.parametrize(("since", "code"), [("2026-10-31T20:00:00Z", 2), ("2026-10-31T23:59:00Z", 0)])
+def test_a_job_that_the_running_scheduler_has_long_refused_is_no_success(since: str, code: int, tmp_path: Path) -> None:
+    snapshot = cluster(seen_node(), pod_group("j"), refused(since), conf=conf_of("gang", "predicates"))
+    items = [manifest for manifests in snapshot.objects.values() for manifest in manifests]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}), encoding="utf-8")
+    assert code == call(["explain", str(file), "default/j"])[0]

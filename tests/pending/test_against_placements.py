@@ -60,6 +60,7 @@ def admitted_job(*more: Any) -> Snapshot:
 def test_an_admission_that_the_running_scheduler_has_long_refused_says_so(event: Manifest, plugin: str) -> None:
     found = explained(admitted_job(event))
     assert found.cause_code == "admitted"
+    assert bool(plugin) is found.is_refused
     assert bool(plugin) is ("but has been refused for " in found.sentence)
     assert bool(plugin) is any(f"(plugin {plugin})" in fact for fact in found.dominant.facts if plugin)
 

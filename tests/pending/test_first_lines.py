@@ -128,9 +128,10 @@ def test_the_jobs_that_are_tried_before_it_are_named_with_what_decides() -> None
     others = [*wanted_as("urgent", priority_class="top"), *wanted_as("later", priority_class="low")]
     top = priority_class("top", 5000)
     mine = asked([*full, top, *others, *wanted()]).dominant.facts
-    assert "default/urgent of the same queue is tried before it (priority)." == mine[-1]
+    assert "Before it, default/urgent (priority 5000 before 1000) of the same queue is tried." == mine[-1]
     first = asked([*full, *wanted_as("later", priority_class="low"), *wanted()]).dominant.facts
-    assert "Of the 2 jobs with Pending pods in queue default, it is tried first (priority)." == first[-1]
+    tried = "it is tried first (priority 1000 before 10); then default/later"
+    assert f"Of the 2 jobs with Pending pods in queue default, {tried}." == first[-1]
     alone = asked([*full, *wanted()]).dominant.facts
     assert [] == [fact for fact in alone if "tried" in fact]
 

@@ -37,6 +37,7 @@ def refused(since: str, message: str = "1 numa policy failed.") -> Manifest:
 def test_a_placement_that_the_running_scheduler_has_long_refused_says_so(since: str, age: str) -> None:
     found = explained(cluster(seen_node(), pod_group("j"), refused(since), conf=PLAIN))
     assert found.scheduled
+    assert bool(age) is found.is_refused
     assert bool(age) is (f"but has been refused for {age}:" in found.sentence)
     said = 'The running scheduler\'s last words about j-0: "1 numa policy failed".'
     assert bool(age) is (said in found.dominant.facts)

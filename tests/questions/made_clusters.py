@@ -53,7 +53,7 @@ def over_priorities(*tiers: str, action: str) -> Snapshot:
 def overlapping_trials() -> Snapshot:
     """A gang that fits both of two HyperNodes that share a node: each is tried, and one plan is carried out."""
     return cluster(
-        [node("n1", cpu="8"), node("n2", cpu="6"), node("n3", cpu="4")],
+        [node("n1", cpu="4"), node("n2", cpu="6"), node("n3", cpu="8")],
         hyper_node("h1", 1, nodes=("n1", "n2")),
         hyper_node("h2", 1, nodes=("n2", "n3")),
         pod_group("j", min_member=2, min_resources={"cpu": "4"}, networkTopology=TIER_1),
@@ -69,10 +69,11 @@ MADE = {
     "lowest sum": dry_run({"n1": [(50, EARLY), (50, EARLY)], "n2": [(50, EARLY), (1, EARLY)]}),
     "fewest in the sum": dry_run({"n1": [(50, EARLY), (1, EARLY)], "n2": [(50, EARLY)]}),
     "latest start": dry_run({"n1": [(50, EARLY)], "n2": [(50, LATE)]}),
+    "latest start of three": dry_run({"n1": [(50, EARLY)], "n2": [(50, LATE)], "n3": [(90, EARLY)]}),
     "first name": dry_run({"n1": [(50, EARLY)], "n2": [(50, EARLY)]}),
-    "preempt in the second tier": over_priorities("gang", "priority conformance", action="preempt"),
+    "preempt in the second tier": over_priorities("priority gang", "conformance", action="preempt"),
     "preempt in the first of two tiers": over_priorities("priority conformance", "drf", action="preempt"),
-    "reclaim in the second tier": over_priorities("gang", "conformance proportion", action="reclaim"),
+    "reclaim in the second tier": over_priorities("conformance gang", "proportion", action="reclaim"),
     "reclaim in the first tier": over_priorities("conformance", "proportion", action="reclaim"),
     "overlapping trials": overlapping_trials(),
 }

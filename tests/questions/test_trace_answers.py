@@ -25,6 +25,7 @@ from tests.questions.trace_answers import (
     read_holders,
     read_pending_jobs,
     read_placements,
+    read_queue_holders,
     read_refusals,
 )
 from tests.recorded import each_case, recorded, user_questions
@@ -131,12 +132,18 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
             assert read.asked_last in [option.name for option in recording.conf.tiers[told["tier"] - 1]]
             assert [name for name in dict.fromkeys(allowed) if name != pod] == reply.data["others"]
         orders: Any = reply.data["orders"]  # Any: JSON
-        assert not [one for one in orders if one["sign"] < 0 and one["instead"] in read.popped_before]
+        assert not [one for one in orders if (one["sign"] == 1) is not (one["instead"] in read.popped_before)]
         assert "only candidate" not in reply.sentence or not read.popped_before
 
 
 def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask holders` names the pods that are on a node in the end."""
+    """`ask holders` names the pods that are on a node, or in a queue and those below it, in the end."""
+    queues = recording.snapshot.objects_of("Queue")
+    parents = {name_of(one): str(spec_of(one).get("parent") or "") for one in queues}
+    known = {name: parent for name, parent in parents.items() if name in recording.session.queues}
+    for queue, pods in read_queue_holders(lines, known).items() if lines[-1]["ev"] == "close" else ():
+        uses: Any = find_holders(recording, f"queue/{queue}").data["holders"]  # Any: JSON
+        assert pods == sorted(one["pod"] for one in uses)
     for node, pods in read_holders(lines).items():
         holders: Any = find_holders(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)

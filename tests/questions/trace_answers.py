@@ -208,3 +208,15 @@ def read_pending_jobs(lines: Sequence[Line]) -> list[str]:
     """The jobs that have a Pending pod when the cycle ends."""
     jobs = lines[-1].get("jobs", {}) if lines[-1]["ev"] == "close" else {}
     return sorted(name for name, job in jobs.items() if any(t["status"] == "Pending" for t in job["tasks"].values()))
+
+
+def read_queue_holders(lines: Sequence[Line], parents: Mapping[str, str]) -> dict[str, list[str]]:
+    """The pods that hold resources at the end of the cycle, by queue; `parents` names the queue above a queue."""
+    opened: Mapping[str, Any] = next((line["jobs"] for line in lines if line["ev"] == "state"), {})
+    found: dict[str, list[str]] = {queue: [] for queue in parents}
+    for name, job in lines[-1].get("jobs", {}).items() if lines[-1]["ev"] == "close" else ():
+        queue = opened[name]["queue"] if name in opened else ""
+        while queue in found:
+            found[queue] += [pod for pod, task in job["tasks"].items() if task["status"] in HOLDING]
+            queue = parents[queue]
+    return {queue: sorted(pods) for queue, pods in found.items()}

@@ -255,6 +255,8 @@ class Explanation(Struct, frozen=True):
     """Why the answer may be wrong: objects were read at different times, or the process state is assumed."""
     release: Release = NEWEST
     """The release that was replayed."""
+    is_refused: bool = False
+    """Whether the running scheduler has long refused what this cycle does, so that the job may well stay Pending."""
 
     @property
     def cause_code(self) -> str:

@@ -1,6 +1,7 @@
 """Indexes of queues and their jobs, built once per recording: scanning all queues for every answer is quadratic."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cmp_to_key
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -83,16 +84,25 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
     orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
     for left, right in combinations(jobs, 2):
         order = order_of(recording, len(recording), "job", left, right)
-        sign, words = order.order_sign, order.deciding_words
-        orders[left, right], orders[right, left] = (sign, words), (-sign, words)
+        step, words = order.deciding_step, order.deciding_words
+        if step is not None and isinstance(step.difference.left, int):
+            first, second = (step.difference.left, step.difference.right)[:: -1 if order.order_sign > 0 else 1]
+            words = f" ({step.difference.label} {first} before {second})"
+        orders[left, right], orders[right, left] = (order.order_sign, words), (-order.order_sign, words)
+
+    def compare(left: JobId, right: JobId) -> int:
+        return orders[left, right][0] if left != right else 0
+
     turns: dict[JobId, tuple[str, ...]] = {}
+    ordered = sorted(jobs, key=cmp_to_key(compare))
     for uid in jobs:
-        others = [other for other in jobs if other != uid]
-        earlier = [other for other in others if orders[uid, other][0] > 0]
-        _, reason = orders[uid, (earlier or others)[0]]
-        first = f"Of the {len(jobs)} jobs with Pending pods in queue {queue}, it is tried first"
-        before = f"{join_names(earlier)} of the same queue {verb_for(len(earlier), 'is')} tried before it"
-        turns[uid] = (f"{before if earlier else first}{reason}.",)
+        others = [other for other in ordered if other != uid]
+        earlier = group_by_key((orders[uid, other][1], other) for other in others if orders[uid, other][0] > 0)
+        names = " and ".join(f"{join_names(some)}{reason}" for reason, some in earlier.items())
+        verb = verb_for(sum(len(some) for some in earlier.values()), "is")
+        rest = f"{orders[uid, others[0]][1]}; then {join_names(others, 3)}"
+        first_words = f"Of the {len(jobs)} jobs with Pending pods in queue {queue}, it is tried first{rest}."
+        turns[uid] = (f"Before it, {names} of the same queue {verb} tried." if earlier else first_words,)
     return turns
 
 

@@ -27,7 +27,9 @@ class ExplainCommand(Command):
         "explain preempt-blocked-by-gang research/llm-finetune --prove",
         "explain preempt-blocked-by-gang research/llm-finetune --set PodGroup/research/bert-pretrain:spec.minMember=3",
     )
-    EXITS = "Exit status: 0 scheduled in this cycle, 2 some job or pod is still Pending, 1 error, 130 interrupted"
+    EXITS = (
+        "Exit status: 0 scheduled in this cycle, 2 some job or pod is Pending or long refused, 1 error, 130 interrupted"
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -103,7 +105,8 @@ def _explain_job(recording: Recording, args: Namespace, output: Output) -> Comma
     answer = write_explanation(recording, explanation, args, output, follow_up_blocks)
     if args.json:
         output.write_json(answer)
-    return CommandOutcome.DONE if explanation.scheduled else CommandOutcome.UNSCHEDULED
+    is_done = explanation.scheduled and not explanation.is_refused
+    return CommandOutcome.DONE if is_done else CommandOutcome.UNSCHEDULED
 
 
 def _explain_folder(

@@ -58,6 +58,8 @@ class _Contradiction(NamedTuple):
     state: str
     facts: tuple[str, ...]
     advice: tuple[Advice, ...]
+    is_refusal: bool = False
+    """Whether the running scheduler has long refused what the cycle does."""
 
 
 def add_contradictions(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
@@ -83,7 +85,8 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
         headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
         finding = replace(finding.with_additions(*contradiction.facts, in_front=True), headline=headline)
         advised = (*advised, *contradiction.advice)
-    return replace(explanation, dominant=finding, advised=advised)
+    is_refused = contradiction is not None and contradiction.is_refusal
+    return replace(explanation, dominant=finding, advised=advised, is_refused=is_refused)
 
 
 def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contradiction]:
@@ -220,7 +223,7 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
 
 def _refused(age: float, said: str, why: str, advice: Advice) -> _Contradiction:
     words = f"The running scheduler's last words {said}."
-    return _Contradiction(f"has been refused for {format_age(age)}", (words, why), (advice,))
+    return _Contradiction(f"has been refused for {format_age(age)}", (words, why), (advice,), is_refusal=True)
 
 
 def _refused_for(view: JobView, since: object) -> float:

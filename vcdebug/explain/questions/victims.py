@@ -7,7 +7,7 @@ from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, Reply
 from vcdebug.explain.decisions import dry_runs, evictions
 from vcdebug.explain.decisions.votes import VictimDecision, unasked_plugins, victim_choice_before
 from vcdebug.explain.job_view import NotFoundError, find_subject
-from vcdebug.explain.orders import OrderComparison, order_of, pop_kind, sibling_pops
+from vcdebug.explain.orders import OrderComparison, OrderStep, order_of, pop_kind, sibling_pops
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.effects import cycle_effects
@@ -206,16 +206,26 @@ def _victim_sentence(
     return f"{one.victim} is evicted before {decisive.right} {place}: {source} by {criterion}."
 
 
+STALE_ORDER = "the order in which the queue was built"
+
+
+def _popped_order(order: OrderComparison, earlier: Collection[TaskKey]) -> tuple[int, OrderStep | None]:
+    """(1 if the other pod left the queue earlier, -1 if later, 0 where they compare equal; what decides that)."""
+    if order.right in earlier:
+        return 1, order.deciding_step
+    # A priority queue does not sort again when figures change: the present order is then not the one of its pops.
+    return (-1, None) if order.order_sign > 0 else (order.order_sign, order.deciding_step)
+
+
 def _orders_sheet(orders: Sequence[OrderComparison], earlier: Collection[TaskKey]) -> ReplySheet:
     rows = []
     for order in orders:
-        step = order.deciding_step
-        # A priority queue whose figures change between two pops may pop elements in another order than the present one.
-        first = "earlier" if order.right in earlier else {-1: "later", 1: "earlier", 0: "equal"}[order.order_sign]
+        sign, step = _popped_order(order, earlier)
         difference = step.difference if step is not None else None
         plugin = (step.plugin if step is not None else "") or "no plugin"
         values = (f"{difference.left}", f"{difference.right}") if difference is not None else ("", "")
-        rows.append((order.right, first, difference.label if difference is not None else "nothing", *values, plugin))
+        label = difference.label if difference is not None else "nothing" if not sign else STALE_ORDER
+        rows.append((order.right, {-1: "later", 1: "earlier", 0: "equal"}[sign], label, *values, plugin))
     heads = ("pod", "order", "criterion", "victim", "this pod", "plugin")
     return ReplySheet("other allowed victims", heads, tuple(rows))
 
@@ -243,15 +253,15 @@ def _victim_json(
     orders: Sequence[OrderComparison],
     earlier: Collection[TaskKey] = (),
 ) -> dict[str, object]:
-    steps = [(order, order.deciding_step) for order in orders]
+    signs = [(order.right, *_popped_order(order, earlier)) for order in orders]
     entries = [
         {
-            "instead": order.right,
-            "sign": 1 if order.right in earlier else order.order_sign,
+            "instead": other,
+            "sign": sign,
             "decidedBy": step.difference.label if step is not None else None,
             "plugin": step.plugin if step is not None else None,
         }
-        for order, step in steps
+        for other, sign, step in signs
     ]
     return {"pod": eviction.victim, "victim": True, "node": eviction.node, "others": list(others), "orders": entries}
 

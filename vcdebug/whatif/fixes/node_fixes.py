@@ -1,7 +1,7 @@
 """Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,11 +12,11 @@ from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
-from vcdebug.grouping import group_by_key
-from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
 from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.resource import CPU, Resource
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import (
     CAPACITY,
     CONFORMANCE,
@@ -36,7 +36,6 @@ from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import (
     JsonDict,
-    JsonObject,
     labels_of,
     name_of,
     object_in,
@@ -51,6 +50,8 @@ from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
 _MAX_ADDED_NODES: Final = 8
+_MAX_SINGLE_NODES: Final = 4
+_MAX_NODE_COUNTS: Final = 64
 _DEVICES_OF_A_NODE: Final = 8
 _QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
 _BLOCKING_MARKS: Final = {"taints": "[]", "unschedulable": "false"}
@@ -70,27 +71,57 @@ def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    broken: dict[NodeName, tuple[str, ...]] = {}
     for node in situation.snapshot.objects_of("Node"):
         name = name_of(node)
         if is_not_ready(node):
             taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
             lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
-            edits = (
-                f'Node/{name}:status.conditions[Ready].status="True"',
-                *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
-            )
-            words, kind = f"Repair node {name} (NotReady)", fix.FixKind.REPAIR
-            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
+            ready = f'Node/{name}:status.conditions[Ready].status="True"'
+            broken[name] = (ready, *(f"Node/{name}:spec.taints[{key}]-" for key in lifted))
+    yield from _of_some_nodes(situation, broken, "Repair", " (NotReady)", fix.FixKind.REPAIR)
 
 
 def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    cordoned: dict[NodeName, tuple[str, ...]] = {}
     for node in situation.snapshot.objects_of("Node"):
         spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
             taints = spec.get("taints") or ()
             cordons = [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON]
-            words, edits = f"Uncordon node {name} when its maintenance is done", f"Node/{name}:spec.unschedulable-"
-            yield fix.cluster_fix(words, edits, *cordons[:1], causes=_NODE_CAUSES)
+            cordoned[name] = (f"Node/{name}:spec.unschedulable-", *cordons[:1])
+    yield from _of_some_nodes(situation, cordoned, "Uncordon", " when its maintenance is done", None)
+
+
+def _of_some_nodes(
+    situation: fix.FixSituation,
+    edits: Mapping[NodeName, tuple[str, ...]],
+    verb: str,
+    note: str,
+    kind: fix.FixKind | None,
+) -> Iterator[fix.Fix]:
+    """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all."""
+    if len(edits) <= _MAX_SINGLE_NODES:
+        for name, changes in edits.items():
+            yield fix.cluster_fix(f"{verb} node {name}{note}", *changes, causes=_NODE_CAUSES, kind=kind)
+        return
+    nodes, tasks = situation.recording.session.nodes, situation.job.tasks.values() if situation.job is not None else ()
+    requests = [task.init_resreq for task in tasks if task.status is TaskStatus.PENDING]
+
+    def room_key(name: NodeName) -> tuple[bool, float]:
+        idle = nodes[name].future_idle() if name in nodes else Resource()
+        return not all(request.less_equal(idle) for request in requests), -idle.get(CPU)
+
+    names = sorted(edits, key=room_key)
+    counts = [*range(1, min(len(names), _MAX_NODE_COUNTS)), len(names)]
+    sizes = [
+        fix.FixSize(
+            f"{count_noun(count, 'node')}{note.replace('its', 'the')}: {join_names(names[:count], 3)}",
+            tuple(edit for name in names[:count] for edit in edits[name]),
+        )
+        for count in counts
+    ]
+    yield fix.cluster_fix(f"{verb} {fix.AMOUNT_BLANK}", causes=_NODE_CAUSES, kind=kind).with_sizes(*sizes)
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -208,43 +239,6 @@ def _suitability_key(
     missing = len(_missing_labels(situation, node))
     is_blocked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
     return -missing, len([name for name in needed if allocatable.get(name)]), not is_blocked, allocatable.get("cpu", 0)
-
-
-_TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
-
-
-def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that remove a taint or tolerate it; none for taints of broken nodes.
-
-    A taint's key does not tell why it is there, so both are ranked after all other fixes that work.
-    """
-    for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
-        match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
-        change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
-        text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        words = f"Add a toleration for {text} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
-        edits, kind = fix.pod_edits(situation.pending_pods, change), fix.FixKind.OVERRIDE
-        yield fix.cluster_fix(words, *edits, causes=_TAINT_CAUSES, kind=kind, aspect=f"taint {text}")
-    liftable = _blocking_taints(situation, may_be_lifted)
-    for key, nodes in group_by_key((taint.key, name) for taint, names in liftable.items() for name in names).items():
-        names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
-        lifted = (f"Node/{name}:spec.taints[{key}]-" for name in names)
-        words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
-        if names:
-            yield fix.cluster_fix(words, *lifted, causes=_TAINT_CAUSES, kind=fix.FixKind.OVERRIDE)
-
-
-def _blocking_taints(
-    situation: fix.FixSituation, may_be_changed: Callable[[Taint, JsonObject], bool]
-) -> dict[Taint, list[NodeName]]:
-    """Taint → nodes, for allowed taints that some Pending pod of the job does not tolerate."""
-    tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
-    return group_by_key(
-        (taint, NodeName(name_of(node)))
-        for node in situation.snapshot.objects_of("Node")
-        for taint in parse_taints(spec_of(node).get("taints"))
-        if may_be_changed(taint, node) and not all(is_tolerated(taint, entries) for entries in tolerations)
-    )
 
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)

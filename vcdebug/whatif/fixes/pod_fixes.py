@@ -1,6 +1,6 @@
 """Fixes of the job owner: smaller requests and fewer constraints of the pods."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names
@@ -9,14 +9,16 @@ from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_requests import COMPUTE_RESOURCES, GUARANTEED, pod_qos
 from vcdebug.kube.ports import host_ports
+from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
+from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import csi_drivers, limit_key_function
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import labels_of, name_of, object_in, spec_of
+from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, object_in, spec_of
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
@@ -259,3 +261,37 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
         words, aspect = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}", f"driver {driver}"
         yield fix.cluster_fix(words, *edits, causes=_VOLUME_CAUSES, kind=fix.FixKind.REPAIR, aspect=aspect)
+
+
+def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Fixes that remove a taint or tolerate it; none for taints of broken nodes.
+
+    A taint's key does not tell why it is there, so both are ranked after all other fixes that work.
+    """
+    for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
+        match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
+        change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
+        text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+        words = f"Add a toleration for {text} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
+        edits, kind = fix.pod_edits(situation.pending_pods, change), fix.FixKind.OVERRIDE
+        yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind, aspect=f"taint {text}")
+    liftable = _blocking_taints(situation, may_be_lifted)
+    for key, nodes in group_by_key((taint.key, name) for taint, names in liftable.items() for name in names).items():
+        names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
+        lifted = (f"Node/{name}:spec.taints[{key}]-" for name in names)
+        words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
+        if names:
+            yield fix.cluster_fix(words, *lifted, causes=_NODE_CAUSES, kind=fix.FixKind.OVERRIDE)
+
+
+def _blocking_taints(
+    situation: fix.FixSituation, may_be_changed: Callable[[Taint, JsonObject], bool]
+) -> dict[Taint, list[NodeName]]:
+    """Taint → nodes, for allowed taints that some Pending pod of the job does not tolerate."""
+    tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
+    return group_by_key(
+        (taint, NodeName(name_of(node)))
+        for node in situation.snapshot.objects_of("Node")
+        for taint in parse_taints(spec_of(node).get("taints"))
+        if may_be_changed(taint, node) and not all(is_tolerated(taint, entries) for entries in tolerations)
+    )

@@ -40,8 +40,8 @@ from vcdebug.whatif.fixes.fix import (
     without_placeholder_names,
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
-from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes, propose_taint_fixes
-from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
+from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes
+from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_taint_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import find_refusal
 

@@ -8,6 +8,7 @@ from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import parse_figure_line
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 
 Move = Callable[..., MoveResult]
@@ -255,6 +256,16 @@ def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
     assert "evict" == getattr(result.current_event(), "op", "")
     assert f"{figure} is as it was when the session opened" == result.last_change(figure).reason
     assert "evict" == getattr(result.current_event(), "op", "")
+
+
+def test_the_last_change_that_a_commit_wrote_names_the_commit() -> None:
+    recording = golden("basic-0000")
+    commits = {seq for seq, event in recording.events_of_type(StatementEvent) if event.what == "commit"}
+    bound = cycle_effects(recording).bound[0].task
+    result = debugger(recording=recording)
+    result.goto_event(len(recording))
+    told = result.last_change(parse_figure_line(recording, f"task {bound} status")).reason
+    assert int(told.rpartition(", written at event ")[2]) in commits
 
 
 def test_enclosing_spans_of_an_event_are_named() -> None:

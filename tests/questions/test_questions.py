@@ -335,3 +335,10 @@ def test_questions_about_a_pod_that_was_not_tried_say_why() -> None:
     running = "default/k-0 is not Pending: it was already Running when the cycle began."
     assert running in explain_node(recording, "default/k-0").lines
     assert find_holders(recording, "default/k-0").sentence == running
+
+
+def test_the_next_job_is_the_one_after_the_cycle_and_not_the_one_before_it() -> None:
+    jobs = [part for name in ("a", "b") for part in (pod_group(name), *pods(name, 2, cpu="6"))]
+    conf = "actions: allocate\ntiers:\n- plugins: [{name: drf}, {name: predicates}]\n"
+    reply = find_next_job(replay_cycle(cluster(node("n1"), queue("default"), *jobs, conf=conf)), "")
+    assert reply.sentence.startswith("default/b (queue default) is next: default/b is before default/a by drf share (drf), 0")

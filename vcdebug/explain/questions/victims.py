@@ -153,14 +153,18 @@ def explain_victim_choice(recording: Recording, word: str) -> QuestionReply:
     ]
     sheets = tuple(sheet for sheet in (_orders_sheet(orders, popped), _protected_sheet(decision)) if sheet.rows)
     lines, evidence = evictions.milder_nodes_facts(recording, eviction), _victim_evidence(eviction, decision, pop)
-    sentence = _victim_sentence(eviction, others, orders, list(popped))
+    bundle = _bundle_sentence(recording, eviction) if pop is None and others else ""
+    sentence = bundle or _victim_sentence(eviction, others, orders, list(popped))
     return QuestionReply(sentence, tuple(lines), sheets, evidence, _victim_json(eviction, others, orders, popped))
 
 
 def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq | None:
     """The event that popped the pod from the node's victims queue; None without one."""
     span = recording.span_tree.span_around(eviction.seq, Level.NODE)
-    pops = recording.events_before(PopEvent, eviction.seq, span.first if span is not None else 1)
+    if span is None:
+        # A plan for a whole gang takes bundles: an earlier pop belongs to another action's queue.
+        return None
+    pops = recording.events_before(PopEvent, eviction.seq, span.first)
     return next(
         (seq for seq, pop in pops if pop.name == eviction.victim and pop_kind(recording, seq) == "victim"), None
     )
@@ -186,6 +190,14 @@ def _reply_of_dry_run(eviction: evictions.Eviction, search: dry_runs.DryRunSearc
     )
     sheets = (ReplySheet("restored, one after another", ("pod", "result", "why"), rows),) if rows else ()
     return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(eviction, others, ()))
+
+
+def _bundle_sentence(recording: Recording, one: evictions.Eviction) -> str:
+    """Why a victim of a gang action is in the plan: with its bundle, not before another pod."""
+    plan = [each.victim for each in evictions.planned_evictions(recording) if each.end == one.end]
+    others = join_names((victim for victim in plan if victim != one.victim), 3)
+    place = f"on {one.node}{f' with {others}' if others else ''}"
+    return f"{one.victim} is evicted {place}: {one.action} takes bundles of pods."
 
 
 def _victim_sentence(

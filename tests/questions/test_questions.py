@@ -341,4 +341,6 @@ def test_the_next_job_is_the_one_after_the_cycle_and_not_the_one_before_it() -> 
     jobs = [part for name in ("a", "b") for part in (pod_group(name), *pods(name, 2, cpu="6"))]
     conf = "actions: allocate\ntiers:\n- plugins: [{name: drf}, {name: predicates}]\n"
     reply = find_next_job(replay_cycle(cluster(node("n1"), queue("default"), *jobs, conf=conf)), "")
-    assert reply.sentence.startswith("default/b (queue default) is next: default/b is before default/a by drf share (drf), 0")
+    assert reply.sentence.startswith(
+        "default/b (queue default) is next: default/b is before default/a by drf share (drf), 0"
+    )

@@ -252,9 +252,8 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
     if excess:
         limit_words = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {queue_words} {limit.queue}"
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
-    verb, suffix = ("still uses", " after evictions") if evicts else ("uses", "")
-    limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{suffix}"
-    use = f"{verb} {limit.format_usage(name)} of {limit_words}"
+    limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{' after evictions' if evicts else ''}"
+    use = f"uses {limit.format_usage(name)} of {limit_words}"
     return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 
 

@@ -308,10 +308,8 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Diverg
         )
         return
     for difference in divergence.differences:
-        cells = (
-            muted_piece(f"  {difference.field}"),
-            Piece(placing_words(difference.before)),
-            Piece(placing_words(difference.after)),
+        cells = make_line(
+            muted_piece(f"  {difference.field}"), placing_words(difference.before), placing_words(difference.after)
         )
         yield _side_row(seqs, f"{title} {difference.field}", cells)
 

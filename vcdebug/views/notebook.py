@@ -119,9 +119,8 @@ def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> T
 
 def _watch_row(watched: WatchValue, seq: Seq) -> Row:
     """A watch with its value and last change; a change by the event itself is highlighted."""
-    number, value = (
-        Piece(str(watched.watch.number)),
-        Piece(watched.current, "strong" if watched.current != watched.before else ""),
+    number, value = make_line(
+        str(watched.watch.number), Piece(watched.current, "strong" if watched.current != watched.before else "")
     )
     name = Piece(_short_watch(watched.watch))
     change = watched.change

@@ -159,10 +159,8 @@ def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Tab
     rows = [
         Row(
             f"lesson {lesson.name}",
-            (
-                Piece(lesson.name, "accent"),
-                Piece(f"{answered.get(lesson.name, 0)} of {len(lesson.steps)}"),
-                Piece(lesson.title),
+            make_line(
+                Piece(lesson.name, "accent"), f"{answered.get(lesson.name, 0)} of {len(lesson.steps)}", lesson.title
             ),
         )
         for lesson in lessons

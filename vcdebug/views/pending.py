@@ -90,11 +90,7 @@ def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
 def _iter_step_rows(answer: Explanation) -> Iterator[Row]:
     for step in answer.steps:
         seq: Seq = step.seqs[0] if step.seqs else 0
-        cells = (
-            Piece(str(seq) if seq else ""),
-            STEP_STATES[step.state],
-            Piece(f"{step.name}: {step.text or step.state}"),
-        )
+        cells = make_line(str(seq) if seq else "", STEP_STATES[step.state], f"{step.name}: {step.text or step.state}")
         yield Row(f"step {step.name}", cells, seq)
 
 

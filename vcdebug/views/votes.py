@@ -314,13 +314,7 @@ def _registration_row(registration: session_steps.HookRegistration) -> Row:
     )
     misspelt = Piece(f"{registration.switch}  ! {registration.misspelt_switch} is not a switch", "warn")
     switch = misspelt if registration.misspelt_switch else muted_piece(registration.switch)
-    cells = (
-        Piece(str(registration.tier)),
-        Piece(registration.plugin, "strong"),
-        Piece(registration.hook),
-        state,
-        switch,
-    )
+    cells = make_line(str(registration.tier), Piece(registration.plugin, "strong"), registration.hook, state, switch)
     return Row(
         f"{registration.tier} {registration.plugin} {registration.hook}",
         (*cells, muted_piece(rule_words(registration.hook))),

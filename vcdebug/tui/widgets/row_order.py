@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
@@ -91,7 +90,10 @@ def rank_texts(texts: Sequence[str]) -> ColumnRanks:
     missing = len(distinct)
     places = np.full(len(distinct), missing, dtype=np.int64)
     if figures:
-        places[figures] = _rank_figures([parsed[index] for index in figures])
+        rests = _natural_keys([parsed[index][2] for index in figures])
+        sizes = (float(parsed[i][0].replace(" ", "")) * _UNIT_FACTORS[parsed[i][1]] for i in figures)
+        # Figures of one size are in the order of the texts behind them.
+        places[figures] = _rank_keys(list(zip(sizes, rests, strict=True)))
     places[names] = len(figures) + natural_places([stripped[index] for index in names])
     if len(distinct) < len(texts):
         index_by_text = {text: index for index, text in enumerate(distinct)}
@@ -99,123 +101,40 @@ def rank_texts(texts: Sequence[str]) -> ColumnRanks:
     return ColumnRanks(places, missing)
 
 
-def _rank_figures(figures: Sequence[tuple[str, str, str]]) -> IntArray:
-    """The rank of each figure; those of one size are ranked by the rest of their texts."""
-    sizes = np.array([float(number.replace(" ", "")) * _UNIT_FACTORS[unit] for number, unit, _ in figures])
-    rest_ranks = _rank_rests([rest for _, _, rest in figures])
-    order = np.lexsort((rest_ranks, sizes))
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (sizes[order][1:] != sizes[order][:-1]) | (rest_ranks[order][1:] != rest_ranks[order][:-1])
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.maximum.accumulate(np.where(is_new, np.arange(len(order)), 0))
-    return places
+# Natural order of names: case and leading zeros are ignored, and numbers sort first, by their size.
 
-
-def _rank_rests(rests: Sequence[str]) -> IntArray:
-    distinct = list(dict.fromkeys(rests))
-    ranks = dict(zip(distinct, natural_places(distinct).tolist(), strict=True))
-    return np.array([ranks[rest] for rest in rests], dtype=np.int64)
-
-
-# Natural order of names. A key function per text would be Python code per row; arrays compare a column at once.
-
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 _TEXT_SEPARATOR: Final = "\x1f"
-_SEPARATOR: Final = ord(_TEXT_SEPARATOR)
-_ZERO, _NINE, _SPACE = b"09 "
-_MAX_DIGITS: Final = _SEPARATOR - 2
-"""Maximum count that one byte can hold: such bytes must sort before every character of a name."""
-_WORD_BYTES: Final = 8
-"""Bytes that are compared at once."""
-_WORD_MASKS: Final = np.array(
-    [(1 << 64) - (1 << 8 * (_WORD_BYTES - left)) for left in range(_WORD_BYTES + 1)], dtype=np.uint64
-)
-"""Masks for the last word of a text, by the number of bytes left."""
+_CONTROL_CHARACTERS: Final = dict.fromkeys(range(ord(" ")), " ")
+_USUAL_DIGITS: Final = 18
 
 
 def natural_places(texts: Sequence[str]) -> IntArray:
-    """Number of texts that sort before each text; case and leading zeros are ignored, numbers sort first."""
-    if not texts:
-        return np.empty(0, dtype=np.int64)
-    joined = _TEXT_SEPARATOR.join(texts)
-    # A text that contains the separator would count as two texts.
-    if joined.count(_TEXT_SEPARATOR) >= len(texts):
-        joined = _TEXT_SEPARATOR.join([text.replace(_TEXT_SEPARATOR, " ") for text in texts])
-    keys = _prefix_numbers(
-        np.frombuffer(f"{joined}{_TEXT_SEPARATOR}".casefold().encode("utf-8", "surrogatepass"), np.uint8)
-    )
-    ends = np.flatnonzero(keys == _SEPARATOR)
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    return _compare_places(np.concatenate((keys, np.zeros(_WORD_BYTES, dtype=np.uint8))), starts, ends)
+    """Number of texts that sort before each text in natural order."""
+    return _rank_keys(_natural_keys(texts))
 
 
-def _prefix_numbers(text_bytes: Bytes) -> Bytes:
-    """Replace each number by its length and its digits without leading zeros, so that bytes compare like numbers."""
-    if (text_bytes < _SEPARATOR).any():
-        text_bytes = np.where(text_bytes < _SEPARATOR, _SPACE, text_bytes).astype(np.uint8)
-    digits = (text_bytes >= _ZERO) & (text_bytes <= _NINE)
-    number_edges = np.flatnonzero(digits[1:] != digits[:-1]) + 1
-    if digits[0]:
-        number_edges = np.append(0, number_edges)
-    starts, ends = number_edges[::2], number_edges[1::2]
-    if not len(starts):
-        return text_bytes
-    nonzero_digits = np.append(np.flatnonzero(digits & (text_bytes != _ZERO)), len(text_bytes))
-    firsts = np.minimum(nonzero_digits[np.searchsorted(nonzero_digits, starts)], ends)
-    lengths = ends - firsts
-    counts = [np.clip(lengths - low, 0, _MAX_DIGITS) + 1 for low in range(0, int(lengths.max()) or 1, _MAX_DIGITS)]
-    return _replace_zeros_by_length(text_bytes, starts, firsts, np.stack(counts, axis=1).astype(np.uint8))
+def _natural_keys(texts: Sequence[str]) -> list[str]:
+    """A text per text; compared character by character, these are in natural order."""
+    # Control characters mark numbers and separate texts: in a name, which may have any character, they are spaces.
+    if not "".join(texts).isprintable():
+        texts = [text.translate(_CONTROL_CHARACTERS) for text in texts]
+    # One substitution for the whole column: a call per text takes much longer.
+    keys = re.sub("[0-9]+", _number_key, _TEXT_SEPARATOR.join(texts).casefold()).split(_TEXT_SEPARATOR)
+    return keys if texts else []
 
 
-def _replace_zeros_by_length(text_bytes: Bytes, starts: IntArray, firsts: IntArray, lengths: Bytes) -> Bytes:
-    """Replace the leading zeros of each number by its length."""
-    width = lengths.shape[1]
-    growth = width - (firsts - starts)
-    shifts = np.cumsum(growth)
-    result = np.empty(len(text_bytes) + int(shifts[-1]), dtype=np.uint8)
-    text_mask = np.ones(len(result), dtype=bool)
-    length_starts = firsts + shifts - width
-    for offset in range(width):
-        result[length_starts + offset] = lengths[:, offset]
-        text_mask[length_starts + offset] = False
-    has_zeros = firsts > starts
-    if has_zeros.any():
-        borders = np.zeros(len(text_bytes), dtype=np.int8)
-        borders[starts[has_zeros]], borders[firsts[has_zeros]] = 1, -1
-        text_bytes = text_bytes[np.cumsum(borders, dtype=np.int8) == 0]
-    result[text_mask] = text_bytes
-    return result
+def _number_key(match: re.Match[str]) -> str:
+    """The digits of a number padded to the same length, those of a longer number after their count."""
+    digits = match[0].lstrip("0")
+    return "\0" + digits.zfill(_USUAL_DIGITS) if len(digits) <= _USUAL_DIGITS else f"\1{len(digits):018}{digits}"
 
 
-def _compare_places(keys: Bytes, starts: IntArray, ends: IntArray) -> IntArray:
-    """Rank the texts by words of 8 bytes: the first word of all, then the next word of those that are still equal."""
-    places = np.zeros(len(starts), dtype=np.int64)
-    tied, positions = np.arange(len(starts)), starts
-    while len(tied) > 1 and (positions < ends).any():
-        words = _words_at(keys, positions, ends)
-        positions = positions + _WORD_BYTES
-        if (words == words[0]).all():
-            continue
-        order = np.lexsort((words, places[tied]))
-        tied, positions, ends = tied[order], positions[order], ends[order]
-        places[tied], is_alone = _split_by_words(places[tied], words[order])
-        tied, positions, ends = tied[~is_alone], positions[~is_alone], ends[~is_alone]
-    return places
-
-
-def _split_by_words(places: IntArray, words: npt.NDArray[np.uint64]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """(places of sorted texts refined by their next words, mask of texts whose place is final)."""
-    is_new_place = np.append(True, places[1:] != places[:-1])
-    is_new = is_new_place.copy()
-    is_new[1:] |= words[1:] != words[:-1]
-    index = np.arange(len(places))
-    word_start, place_start = (np.maximum.accumulate(np.where(starts, index, 0)) for starts in (is_new, is_new_place))
-    return places + word_start - place_start, is_new & np.append(is_new[1:], True)
-
-
-def _words_at(keys: Bytes, positions: IntArray, ends: IntArray) -> npt.NDArray[np.uint64]:
-    """The next 8 bytes of each text as one number, with zeros after its end."""
-    windows = np.lib.stride_tricks.sliding_window_view(keys, _WORD_BYTES)
-    words = windows[np.minimum(positions, len(windows) - 1)].view(">u8")[:, 0].astype(np.uint64)
-    masked: npt.NDArray[np.uint64] = words & _WORD_MASKS[np.clip(ends - positions, 0, _WORD_BYTES)]
-    return masked
+def _rank_keys(keys: Sequence[str] | Sequence[tuple[float, str]]) -> IntArray:
+    """Number of keys that are smaller than each key."""
+    places = [0] * len(keys)
+    place, last = 0, None
+    for number, index in enumerate(sorted(range(len(keys)), key=keys.__getitem__)):
+        if keys[index] != last:
+            place, last = number, keys[index]
+        places[index] = place
+    return np.array(places, dtype=np.int64)

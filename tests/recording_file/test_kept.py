@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -199,12 +200,9 @@ def test_screen_opens_the_cached_recording(tmp_path: Path) -> None:
 
 
 def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
-    stop, keeping, said = worker.StopRequest(), RecordingCache(tmp_path), list[object]()
+    stop, keeping, said = Event(), RecordingCache(tmp_path), list[object]()
 
-    def leave() -> None:
-        stop.is_requested = True
-
-    worker.load_and_replay(str(SNAPSHOT), said.append, stop=stop, kept=keeping, drawn=leave)
+    worker.load_and_replay(worker.Start.from_word(str(SNAPSHOT), kept=keeping), said.append, stop, drawn=stop.set)
 
     assert isinstance(said[-1], CycleReady)
     assert [] == keeping.list_entries()
@@ -212,7 +210,7 @@ def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
 
 def _opened(folder: RecordingCache) -> Recording:
     found: list[object] = []
-    worker.load_and_replay(str(SNAPSHOT), found.append, kept=folder)
+    worker.load_and_replay(worker.Start.from_word(str(SNAPSHOT), kept=folder), found.append, Event())
     ready = found[-1]
     assert isinstance(ready, CycleReady)
     return ready.recording

@@ -148,9 +148,9 @@ async def test_keys_typed_while_the_replay_runs_wait_and_then_act_in_order(monke
     go = threading.Event()
     run = worker.load_and_replay
 
-    def waiting(source: worker.SnapshotSource, post: Callable[[Message], object], *more: Any) -> None:
+    def waiting(start: worker.Start, post: Callable[[Message], object], *more: Any) -> None:
         go.wait(PATIENCE)
-        run(source, post, *more)
+        run(start, post, *more)
 
     monkeypatch.setattr(worker, "load_and_replay", waiting)
     async with opened("preempt-works", NARROW, wait=False) as desk:
@@ -206,15 +206,15 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
         assert "the replay failed: ZeroDivisionError: division by zero" == desk.failure()
 
 
-def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.StopRequest]]:
+def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[threading.Event]]:
     """Replace the loading by one that waits for a stop request; returns (ended, stop requests)."""
     ended, stops = threading.Event(), []
 
     def run(*arguments: Any) -> None:
-        stop = next(one for one in arguments if isinstance(one, worker.StopRequest))
+        stop = next(one for one in arguments if isinstance(one, threading.Event))
         stops.append(stop)
         for _ in range(100 * PATIENCE):
-            if stop.is_requested or ended.wait(0.01):
+            if stop.is_set() or ended.wait(0.01):
                 break
         ended.set()
 
@@ -255,7 +255,7 @@ async def test_leaving_while_a_snapshot_is_loaded_leaves_at_once(monkeypatch: py
         await desk.until(lambda: bool(stops), "the loading has begun")
         await desk.press("q")
         assert 0 == desk.app.return_value
-    assert stops[0].is_requested
+    assert stops[0].is_set()
     assert ended.wait(PATIENCE)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from threading import Event
 
 import pytest
 import yaml
@@ -12,18 +13,20 @@ from vcdebug.framework import replay_options
 from vcdebug.snapshot import json_documents, loader
 from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
+from vcdebug.tui.worker import Start
 
 
-def messages_of(source: str, stop: worker.StopRequest | None = None, at: str = "nothing") -> list[Message]:
+def messages_of(source: str, stop: Event | None = None, at: str = "nothing") -> list[Message]:
     """All posted messages; requests a stop at the first progress text that contains `at`."""
     found: list[Message] = []
-    asked = stop or worker.StopRequest()
+    asked = stop or Event()
 
     def post(message: Message) -> None:
         found.append(message)
-        asked.is_requested = asked.is_requested or (isinstance(message, Progress) and at in message.text)
+        if isinstance(message, Progress) and at in message.text:
+            asked.set()
 
-    worker.load_and_replay(source, post, None, stop=asked)
+    worker.load_and_replay(Start.from_word(source), post, asked)
     return found
 
 
@@ -45,13 +48,14 @@ def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:
         assert isinstance(found[-1], CycleReady)
         return "tasks" in vars(found[-1].recording.timeline)
 
-    worker.load_and_replay("preempt-works", found.append, drawn=lambda: drawn.append(built()))
+    start = Start.from_word("preempt-works")
+    worker.load_and_replay(start, found.append, Event(), lambda: drawn.append(built()))
     assert [False, True] == [*drawn, built()]
 
 
 def test_a_stop_before_it_begins_ends_the_loading() -> None:
-    stop = worker.StopRequest()
-    stop.is_requested = True
+    stop = Event()
+    stop.set()
     *_, last = messages_of("preempt-works", stop)
     assert isinstance(last, CycleFailed)
     assert "loading was stopped" in last.line

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -21,12 +20,7 @@ from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter
 
-from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.files.recording_files import RecordingCache
-from vcdebug.framework.replay_options import AskExtender
-from vcdebug.model.names import Seq
-from vcdebug.snapshot.archive import MAX_BYTES
-from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.tui.config import DEFAULT_THEME, UserSettings, find_theme, read_settings, readable_variables, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import KEYS_WHILE_LOADING, main_screen_keys
@@ -34,7 +28,7 @@ from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.messages import CycleReady
 from vcdebug.tui.session_state import SessionStore, state_folder
 from vcdebug.tui.terminal import PRINTABLE, TypeAhead
-from vcdebug.tui.worker import DEFAULT_LIMITS, STDIN, NextScreen, RecordingLimits, Start
+from vcdebug.tui.worker import NextScreen, Start
 
 WAITING_KEYS_TEXT: Final = "keys act when the snapshot is loaded; Esc stops loading"
 
@@ -115,7 +109,7 @@ class VcdebugApp(App[int]):
 
     def _open_chosen(self, name: str | None) -> None:
         if name:
-            self.open_snapshot(Start(name, Path(name).name))
+            self.open_snapshot(Start.from_word(name))
         else:
             self.exit(0)
 
@@ -154,7 +148,7 @@ class VcdebugApp(App[int]):
         """Open the snapshot that the main screen closed with, or the chooser."""
         self._has_opened = True
         if next_screen is not None and next_screen.snapshot:
-            self.open_snapshot(Start(next_screen.snapshot, Path(next_screen.snapshot).name, lesson=next_screen.lesson))
+            self.open_snapshot(Start.from_word(next_screen.snapshot, lesson=next_screen.lesson))
         else:
             self.open_chooser(next_screen.failure if next_screen is not None else "")
 
@@ -192,51 +186,13 @@ class VcdebugApp(App[int]):
 
 
 def run_tui(
-    source: str | None,
-    *,
-    goto: Seq | None = None,
-    breaks: list[str] | None = None,
-    job: str | None = None,
-    panel: str | None = None,
-    lesson: str = "",
-    filter: str | None = None,
-    fresh: bool = False,
-    config: str | None = None,
-    theme: str | None = None,
-    mouse: bool | None = None,
-    ask_extender: AskExtender | None = None,
-    complete: bool | None = None,
-    release: str | None = None,
-    captures: CaptureSeries | None = None,
-    follow: float = 0.0,
-    limits: RecordingLimits = DEFAULT_LIMITS,
+    start: Start | None,
+    settings: UserSettings | None = None,
     kept: RecordingCache | None = None,
     source_code: Callable[[str], Sequence[str]] | None = None,
 ) -> int:
-    """Run the terminal debugger; returns its exit code."""
-    settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
-    start = None
-    if source is not None:
-        piped = source == STDIN
-        origin = BytesIO(read_stdin(MAX_BYTES)) if piped else source
-        name = "standard input" if piped else Path(source).name
-        start = Start(
-            origin,
-            name,
-            goto,
-            tuple(breaks or ()),
-            job,
-            ask_extender,
-            complete,
-            filter=filter or "",
-            panel=panel or "",
-            lesson=lesson,
-            fresh=fresh,
-            limits=limits,
-            release=release,
-            captures=captures,
-            follow=follow,
-        )
+    """Run the terminal debugger, by default with the settings of the user's file; returns its exit code."""
+    settings = settings or read_settings()
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         redirect_fds("/dev/tty", 0)  # standard input is something else, such as the snapshot
     app = VcdebugApp(start, settings, SessionStore(state_folder()), kept, source_code)

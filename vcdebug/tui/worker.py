@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from io import BytesIO
 from math import inf
 from pathlib import Path
+from threading import Event
 from time import monotonic
-from typing import BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,12 +22,14 @@ from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.recording_files import RecordingCache, cache_key
-from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES, AskExtender, SizeBound
+from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES, AskExtender
 from vcdebug.garbage_collection import collector_paused, freeze_heap, unfreeze_heap
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import timeline_marks
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import ProgressBound, ReportProgress
+from vcdebug.recording.replay import ProgressBound
+from vcdebug.snapshot.archive import MAX_BYTES
+from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.sources import find_bundled, find_snapshots
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 
@@ -40,135 +45,80 @@ PROGRESS_SECONDS: Final = 0.25
 """Seconds between two progress messages, since each one is drawn."""
 
 
-class StopRequest:
-    """A flag that the screen sets and the thread reads, to stop loading."""
-
-    def __init__(self) -> None:
-        self.is_requested = False
-
-
 class ReplayStoppedError(VcdebugError):
     """The user stopped the replay."""
 
 
-def stoppable_bound(stop: StopRequest, tell: ReportProgress, limits: RecordingLimits = DEFAULT_LIMITS) -> ProgressBound:
-    """The bound of a recording, which raises ReplayStoppedError at the next progress report after a stop."""
-    return ProgressBound(partial(_post_unless_stopped, stop, tell), *limits)
-
-
-def _raise_if_stopped(stop: StopRequest) -> None:
-    if stop.is_requested:
-        raise ReplayStoppedError("the replay was stopped")
-
-
-def _post_unless_stopped(stop: StopRequest, report: ReportProgress, words: str, done: int, total: int) -> None:
-    _raise_if_stopped(stop)
-    report(words, done, total)
-
-
-class LoadOptions(NamedTuple):
-    """Options that override the snapshot's own."""
-
-    complete: bool | None = None
-    release: str | None = None
-
-
-DEFAULT_OPTIONS = LoadOptions()
-
-
 def load_and_replay(
-    source: SnapshotSource,
-    post_message: Callable[[Message], object],
-    ask_extender: AskExtender | None = None,
-    options: LoadOptions = DEFAULT_OPTIONS,
-    stop: StopRequest | None = None,
-    limits: RecordingLimits = DEFAULT_LIMITS,
-    after: bool = False,
-    kept: RecordingCache | None = None,
-    drawn: Callable[[], object] = lambda: None,
+    start: Start, post_message: Callable[[Message], object], stop: Event, drawn: Callable[[], object] = lambda: None
 ) -> None:
-    """Read the snapshot, replay its cycle and post the result; runs in a thread of its own.
+    """Read the snapshot, replay its cycle and post the result, until `stop` is set; runs in a thread of its own.
 
-    `after`: another snapshot was open, so that its memory may be collected. The cache is written once `drawn` returns,
-    when the recording is on the screen.
+    The cache is written once `drawn` returns, when the recording is on the screen.
     """
-    stop_request = stop or StopRequest()
-    reporter = ProgressReporter(post_message, stop_request)
-    bound = stoppable_bound(stop_request, reporter.report_cycle, limits)
-    # The cache key does not cover an extender's answers or other bounds, so such recordings are not cached.
-    cache = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
+    reporter, cache = ProgressReporter(post_message, stop), _SnapshotCache(start)
 
     def make_message() -> Message:
         with collector_paused(look=True):  # replaying allocates millions of objects that all stay
-            recording = cache.find_recording(source) or _replay_source(source, reporter, ask_extender, options, bound)
-            _build_first_picture(recording, after=after)
+            recording = cache.find_recording() or _replay_source(start, reporter)
+            _build_first_picture(recording, after=start.after)
         return CycleReady(recording)
 
     message = run_or_failure_message(make_message, CycleFailed)
     post_message(message)
     if isinstance(message, CycleReady):
         drawn()  # indexes and cache would compete with the first frame for the interpreter lock
-        _prepare_and_store(message.recording, cache, partial(_raise_if_stopped, stop_request))
-
-
-def _prepare_and_store(recording: Recording, cache: _SnapshotCache, raise_if_stopped: Callable[[], object]) -> None:
-    """Build the indexes that the first keys need, then store the recording; a stop request ends both."""
-    try:
-        recording.build_indexes(raise_if_stopped)
-        cache.store_recording(recording, raise_if_stopped)
-    except ReplayStoppedError:
-        return
+        with suppress(ReplayStoppedError):
+            message.recording.build_indexes(reporter.raise_if_stopped)
+            cache.store_recording(message.recording, reporter.raise_if_stopped)
 
 
 class _SnapshotCache:
-    """The cache entry of one snapshot."""
+    """The entry of a snapshot in the cache of recordings."""
 
-    def __init__(self, recording_cache: RecordingCache | None, options: LoadOptions) -> None:
-        self._recording_cache = recording_cache
-        self._options = options
+    def __init__(self, start: Start) -> None:
+        self._start = start
         self._key: str | None = None
-        self._was_cached = False
+        """The key under which to store the recording; None if it is cached already, or is not to be."""
 
-    def find_recording(self, source: SnapshotSource) -> Recording | None:
+    def find_recording(self) -> Recording | None:
         """The cached recording; None without one."""
-        origin = _source_path(source)
-        if self._recording_cache is None or not isinstance(origin, str | Path):
+        start = self._start
+        # The key covers neither an extender's answers, nor other bounds, nor the captures around a snapshot.
+        is_usual = start.ask_extender is None and start.limits == DEFAULT_LIMITS and start.captures is None
+        if start.kept is None or not is_usual:
             return None
-        self._key = cache_key(origin, self._options._asdict())
-        recording = None if self._key is None else self._recording_cache.find_recording(self._key)
-        self._was_cached = recording is not None
+        key = cache_key(start.source_path(), start.load_options)
+        recording = None if key is None else start.kept.find_recording(key)
+        self._key = key if recording is None else None
         return recording
 
     def store_recording(self, recording: Recording, raise_if_stopped: Callable[[], object]) -> None:
         """Store the recording, unless it came from the cache."""
-        if self._recording_cache is not None and self._key is not None and not self._was_cached:
-            self._recording_cache.cache_recording(self._key, recording, raise_if_stopped)
+        if self._start.kept is not None and self._key is not None:
+            self._start.kept.cache_recording(self._key, recording, raise_if_stopped)
 
 
-def _replay_source(
-    source: SnapshotSource,
-    reporter: ProgressReporter,
-    ask_extender: AskExtender | None,
-    options: LoadOptions,
-    bound: SizeBound,
-) -> Recording:
+def _replay_source(start: Start, reporter: ProgressReporter) -> Recording:
     from vcdebug.files.recording_files import is_recording_file, open_recording
     from vcdebug.recording.replay import replay_cycle
     from vcdebug.snapshot.loader import load_snapshot
+    from vcdebug.snapshot.sources import resolve_snapshot_path
 
-    origin = _source_path(source)
+    origin = resolve_snapshot_path(start.source) if isinstance(start.source, str) else start.source
     # A recording file is opened, not replayed: it was made under the options of its own run.
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
-    snapshot = load_snapshot(origin, **options._asdict(), progress=reporter.report_reading, notice=reporter.set_notice)
+    snapshot = load_snapshot(origin, **start.load_options, progress=reporter.report_reading, notice=reporter.set_notice)
     reporter.cycle_begins(snapshot.name)
-    return replay_cycle(snapshot, ask_extender=ask_extender, bound=bound)
+    bound = ProgressBound(reporter.report_cycle, *start.limits)
+    return replay_cycle(snapshot, ask_extender=start.ask_extender, bound=bound)
 
 
 class ProgressReporter:
     """Posts the progress of reading and of the cycle."""
 
-    def __init__(self, post_message: Callable[[Message], object], stop: StopRequest) -> None:
+    def __init__(self, post_message: Callable[[Message], object], stop: Event) -> None:
         self.post = post_message
         self._stop_request = stop
         self._notice = ""
@@ -184,10 +134,16 @@ class ProgressReporter:
         self._post_text(f"replaying {name}")
 
     def report_cycle(self, words: str, done: int, total: int) -> None:
-        """Post how far the cycle is and the time left of its action."""
+        """Post how far the cycle is and the time left of its action; raises ReplayStoppedError after a stop."""
+        self.raise_if_stopped()
         progress_text = self._estimate.with_time_left(words, done, total)
         if self._is_time():
             self._post_text(f"replaying {self._replayed}: {progress_text}")
+
+    def raise_if_stopped(self) -> None:
+        """Raise ReplayStoppedError after a stop."""
+        if self._stop_request.is_set():
+            raise ReplayStoppedError("the replay was stopped")
 
     def set_notice(self, text: str) -> None:
         """Show a notice with the progress from now on, the first time at once."""
@@ -201,7 +157,7 @@ class ProgressReporter:
         if text != self._posted_text and self._is_time():
             self._posted_text = text
             self._post_text(text + time_left)
-        return not self._stop_request.is_requested
+        return not self._stop_request.is_set()
 
     def _is_time(self) -> bool:
         return monotonic() - self._posted_at >= PROGRESS_SECONDS
@@ -238,13 +194,6 @@ def _build_first_picture(recording: Recording, *, after: bool) -> None:
         unfreeze_heap()
     else:
         freeze_heap()
-
-
-def _source_path(source: SnapshotSource) -> str | Path | BinaryIO:
-    """The source, with the name of a bundled snapshot resolved to its folder."""
-    from vcdebug.snapshot.sources import resolve_snapshot_path
-
-    return resolve_snapshot_path(source) if isinstance(source, str) else source
 
 
 STDIN: Final = "-"
@@ -285,6 +234,18 @@ class Start(Struct, frozen=True):
     after: bool = False
     """Whether another snapshot was open before."""
 
+    @classmethod
+    def from_word(cls, word: str, **options: Any) -> Start:  # Any: the other fields
+        """A start on a snapshot as the command line names it; `-` is standard input, which is read."""
+        if word == STDIN:
+            return cls(BytesIO(read_stdin(MAX_BYTES)), "standard input", **options)
+        return cls(word, Path(word).name, **options)
+
+    @property
+    def load_options(self) -> dict[str, Any]:
+        """The options of load_snapshot."""
+        return {"complete": self.complete, "release": self.release}
+
     @property
     def has_position(self) -> bool:
         """Whether the command line chooses the first event."""
@@ -299,7 +260,7 @@ class Start(Struct, frozen=True):
         """A start on the last of several captures, with the earlier ones in its series."""
         from vcdebug.snapshot.loader import load_snapshot
 
-        reads = [partial(load_snapshot, file, complete=self.complete, release=self.release) for file in files]
+        reads = [partial(load_snapshot, file, **self.load_options) for file in files]
         return replace(
             self.with_source(str(files[-1])), captures=CaptureSeries(None, list(reads[:-1]), list(reads[-1:]))
         )

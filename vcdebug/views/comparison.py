@@ -278,7 +278,7 @@ def commands_of(row: Row) -> tuple[str, ...]:
     return tuple(f"{side} {seqs_by_side[side]}" for side in (BRANCH, ORIGINAL) if seqs_by_side.get(side, "0") != "0")
 
 
-def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
+def _side_row(seqs: SeqPair, name: str, cells: Line) -> Row:
     """A row whose key contains its event in each recording, 0 for none."""
     return Row(f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}", cells, seqs[1] or seqs[0])
 

@@ -36,6 +36,7 @@ class LearnCommand(Command):
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("a lesson needs a terminal", "vcdebug learn without a name lists the lessons")
         from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui
+        from vcdebug.tui.worker import Start
 
-        code = run_tui(lesson.snapshot, lesson=lesson.name)
+        code = run_tui(Start.from_word(lesson.snapshot, lesson=lesson.name))
         return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE

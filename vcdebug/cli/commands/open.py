@@ -78,26 +78,21 @@ class OpenCommand(Command):
             raise VcdebugError("the debugger needs a terminal", "without one, use run, explain or inspect")
         ask_extender = arguments.extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui  # Textual is imported after all checks
+        from vcdebug.tui.config import read_settings, require_theme
+        from vcdebug.tui.session_state import state_folder
+        from vcdebug.tui.worker import Start
 
-        place: JsonDict = {
-            name: getattr(args, name, None)
-            for name in ("goto", "job", "breaks", "complete", "release", "panel", "filter")
-        }
-        looks: JsonDict = {
-            "config": getattr(args, "config", None),
-            "theme": _find_theme(getattr(args, "theme", None)),
-            "mouse": False if getattr(args, "no_mouse", False) else None,
-            "fresh": getattr(args, "fresh", False),
-            "limits": arguments.recording_limits(args),
-            "kept": arguments.open_cache(args),
-            "source_code": arguments.source_reader(args),
-        }
+        theme = getattr(args, "theme", None)
+        settings = read_settings(Path(args.config) if getattr(args, "config", None) else None).with_flags(
+            theme=theme and require_theme(theme), mouse=False if getattr(args, "no_mouse", False) else None
+        )
+        names = ("goto", "job", "breaks", "complete", "release", "panel", "filter", "fresh", "follow")
+        options: JsonDict = {name: value for name in names if (value := getattr(args, name, None)) is not None}
         if live:
-            from vcdebug.tui.session_state import state_folder
-
-            word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
-            place["follow"] = getattr(args, "follow", None) or 0.0
-        code = run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
+            word, options["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
+        options.update(ask_extender=ask_extender, limits=arguments.recording_limits(args))
+        start = None if word is None else Start.from_word(str(word), **options)
+        code = run_tui(start, settings, arguments.open_cache(args), arguments.source_reader(args))
         return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE
 
 
@@ -110,15 +105,6 @@ def is_live_capture(args: Namespace) -> bool:
             "name either a snapshot or a cluster",
         )
     return is_live
-
-
-def _find_theme(word: str | None) -> str | None:
-    """The theme's full name; raises ConfigError for an unknown one."""
-    if word is None:
-        return None
-    from vcdebug.tui.config import require_theme
-
-    return require_theme(word)
 
 
 def is_in_browser() -> bool:

@@ -188,10 +188,10 @@ MODULES_AHEAD: Final = (
 """Modules that the first keys need, in the likely order: for a step, a command, a page."""
 
 
-def import_modules_ahead(may_continue: Callable[[], bool]) -> None:
-    """Import the modules one by one in a thread, while `may_continue` is true."""
+def import_modules_ahead(is_stopped: Callable[[], bool]) -> None:
+    """Import the modules one by one in a thread, until `is_stopped` is true."""
     for name in MODULES_AHEAD:
-        if not may_continue():
+        if is_stopped():
             return
         import_module(name)
     commands.list_verbs()
@@ -203,33 +203,22 @@ class RecordingLoader:
     def __init__(self, start: Start, post_message: Callable[[Message], object]) -> None:
         self._start = start
         self._post = post_message
-        self._stop_request = worker.StopRequest()
+        self._stop_request = Event()
         self._screen_drawn = Event()
 
     def load_recording(self) -> None:
         """Called in a thread: load and replay, and cache the recording once it is drawn."""
-        start = self._start
-        worker.load_and_replay(
-            start.source,
-            self._post,
-            start.ask_extender,
-            worker.LoadOptions(start.complete, start.release),
-            self._stop_request,
-            start.limits,
-            start.after,
-            None if start.captures is not None else start.kept,
-            self._screen_drawn.wait,
-        )
+        worker.load_and_replay(self._start, self._post, self._stop_request, self._screen_drawn.wait)
 
     def on_drawn(self) -> None:
         """Let the loading thread continue, and import modules in a thread without references to screen or recording."""
         self._screen_drawn.set()
-        stop = self._stop_request  # not self: the thread would keep the closed screen alive
-        Thread(target=import_modules_ahead, args=(lambda: not stop.is_requested,)).start()
+        # The event, not self: the thread would keep the closed screen alive.
+        Thread(target=import_modules_ahead, args=(self._stop_request.is_set,)).start()
 
     def stop_loading(self) -> None:
         """Stop loading: the screen is closed."""
-        self._stop_request.is_requested = True
+        self._stop_request.set()
         self._screen_drawn.set()
 
 

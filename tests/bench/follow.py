@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
-from vcdebug.debugger.commands import CommandReply, execute_line
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
@@ -62,7 +62,7 @@ def main(count: int = CAPTURES) -> None:
         driver.captures = CaptureSeries(again, [], [partial(load_snapshot, history.add_capture(first))])
         used: list[float] = []
         for number in range(1, count):
-            reply = done(execute_line(driver, "recapture"))
+            reply = execute_line(driver, "recapture").run_to_end()
             if CHANGED not in reply.text:
                 sys.exit(f"capture {number}: {reply.text}")
             gc.collect()
@@ -76,13 +76,6 @@ def main(count: int = CAPTURES) -> None:
         print(f"in use after {len(used) // 2 + 2} captures {half:.1f} MB, after {count} {used[-1]:.1f} MB")
         if used[-1] > GROWTH * half:
             sys.exit("it keeps growing")
-
-
-def done(reply: CommandReply) -> CommandReply:
-    """Run the work of a reply to its end, as a screen does."""
-    while reply.work is not None or reply.apply is not None:
-        reply = reply.work() if reply.work is not None else reply.apply() if reply.apply is not None else reply
-    return reply
 
 
 if __name__ == "__main__":

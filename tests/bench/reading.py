@@ -18,7 +18,6 @@ from pathlib import Path
 
 from tests.bench import made
 from tests.builders import snapshot_from_objects
-from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.driver import Driver
 from vcdebug.framework.record import Level
@@ -77,8 +76,7 @@ def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
     subjects = (("job", jobs[-1]), ("task", tasks[-1]), ("node", recording.node_names[-1]), ("plugin", "gang"))
     for kind, name in subjects:
         debugger = Debugger(unread(recording))
-        selection = CursorSelection(kind, name)  # type: ignore[arg-type]
-        yield f"first jump about a {kind}", seconds(partial(look, debugger, partial(debugger.next_about, selection)))
+        yield f"first jump about a {kind}", seconds(partial(look, debugger, partial(debugger.next_about, kind, name)))
     fresh = unread(recording)
     yield "first state", seconds(lambda: fresh.timeline.state_at(len(fresh)).job_counts(jobs[-1]))
     fresh = unread(recording)
@@ -115,7 +113,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
     yield "jump", p95(jump)
     yield "step back", p95(lambda: look(debugger, lambda: debugger.step_into(back=True)), anywhere)
     yield "step over", p95(lambda: look(debugger, lambda: debugger.step_over()), anywhere)
-    yield "next about a job", p95(lambda: debugger.next_about(CursorSelection("job", draw.choice(jobs))), anywhere)
+    yield "next about a job", p95(lambda: debugger.next_about("job", draw.choice(jobs)), anywhere)
     last_change = recording.timeline.last_change
     yield "last change of a node", p95(lambda: last_change("node", draw.choice(nodes), debugger.seq), anywhere)
     yield "state: a node and its tasks", p95(lambda: tasks_on(debugger, draw.choice(nodes)), anywhere)

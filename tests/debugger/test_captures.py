@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
-from vcdebug.debugger.commands import CommandReply, execute_line
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.replay import replay_cycle
@@ -46,15 +46,8 @@ class Cluster:
         return driver
 
 
-def done(reply: CommandReply) -> CommandReply:
-    """Run the work of a reply to its end, as a screen does."""
-    while reply.work is not None or reply.apply is not None:
-        reply = reply.work() if reply.work is not None else reply.apply() if reply.apply is not None else reply
-    return reply
-
-
 def run(driver: Driver, line: str) -> str:
-    return done(execute_line(driver, line)).text
+    return execute_line(driver, line).run_to_end().text
 
 
 def test_a_new_capture_says_what_changed_and_is_shown() -> None:

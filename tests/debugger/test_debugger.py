@@ -4,7 +4,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import parse_figure_line
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
@@ -212,21 +211,19 @@ def test_a_log_text_is_said_on_the_way_without_a_stop() -> None:
     assert all(line.seq <= result.seq for line in result.log)
 
 
-def test_next_about_visits_the_events_that_concern_a_selection() -> None:
+def test_next_about_visits_the_events_that_concern_an_object() -> None:
     result = debugger()
-    task = CursorSelection("task", "research/resnet-sweep-worker-0")
+    task = ("task", "research/resnet-sweep-worker-0")
     visited = []
-    while result.next_about(task).reason == "about task research/resnet-sweep-worker-0":
+    while result.next_about(*task).reason == "about task research/resnet-sweep-worker-0":
         visited.append(result.seq)
-    assert list(bundled().index.seqs_about("task", task.name)) == visited
-    assert "no later event about task research/resnet-sweep-worker-0" == result.next_about().reason
-    assert visited[-2] == result.next_about(back=True).position.seq
-    assert task == result.position.selection
+    assert list(bundled().index.seqs_about(*task)) == visited
+    assert "no later event about task research/resnet-sweep-worker-0" == result.next_about(*task).reason
+    assert visited[-2] == result.next_about(*task, back=True).position.seq
 
 
-def test_next_about_without_a_selection_stays() -> None:
-    assert "nothing is selected" == debugger().next_about().reason
-    assert "nothing is selected" == debugger().next_about(CursorSelection("job", "")).reason
+def test_next_about_without_a_name_stays() -> None:
+    assert "nothing is selected" == debugger().next_about("job", "").reason
 
 
 def test_an_event_beyond_the_ends_is_the_first_or_the_last_one() -> None:
@@ -238,11 +235,10 @@ def test_an_event_beyond_the_ends_is_the_first_or_the_last_one() -> None:
 def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> None:
     result = debugger()
     result.goto_event(20)
-    result.select_subject(CursorSelection("queue", "research"))
     result.step_into()
     result.goto_event(100)
     result.step_into()
-    assert (21, "research") == (result.last_position().position.seq, result.position.selection.name)
+    assert 21 == result.last_position().position.seq
     assert 101 == result.last_position().position.seq
 
 

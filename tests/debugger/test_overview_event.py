@@ -4,7 +4,7 @@ import pytest
 
 from tests.recorded import BLOCKED, bundled
 from vcdebug.debugger.commands import CommandError, execute_line
-from vcdebug.debugger.cursor import OVERVIEW, CursorSelection
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.driver import Driver
 from vcdebug.views.flow import flow_at
@@ -68,7 +68,7 @@ def test_continue_stops_at_the_first_event_and_where_it_finds_nothing_it_stays()
     debugger.goto_event(OVERVIEW)
     assert debugger.at_overview
     first = debugger.recording.index.seqs_about("job", "platform/feature-etl")[0]
-    assert first == debugger.next_about(CursorSelection("job", "platform/feature-etl")).position.seq
+    assert first == debugger.next_about("job", "platform/feature-etl").position.seq
 
 
 def test_another_cycle_begins_with_its_overview_and_the_last_position_comes_back() -> None:
@@ -85,9 +85,7 @@ def test_another_cycle_begins_with_its_overview_and_the_last_position_comes_back
 
 def run(driver: Driver, line: str) -> str:
     """Run a command with its work; returns the text."""
-    reply = execute_line(driver, line)
-    while (following := reply.work or reply.apply) is not None:
-        reply = following()
+    reply = execute_line(driver, line).run_to_end()
     return reply.show or reply.text
 
 

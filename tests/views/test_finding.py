@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
-from vcdebug.debugger.commands.pages import VERBS
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import CommandError, Driver
 from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.framework.record import OpEvent
@@ -44,14 +44,15 @@ def test_a_passed_over_quirk_is_named_in_its_row() -> None:
 
 
 def test_find_refuses_invalid_breakpoint_words() -> None:
-    driver, verb = Driver(bundled()), VERBS[0]
+    driver = Driver(bundled())
     with pytest.raises(CommandError, match="say what to find"):
-        verb.run(driver, "")
+        execute_line(driver, "find")
     with pytest.raises(BreakpointError, match="no kind of breakpoint"):
-        verb.run(driver, "nothing")
+        execute_line(driver, "find nothing")
     with pytest.raises(ExpressionError):
-        verb.run(driver, "victim if plugin ==")
-    assert ("find", LINE) == (verb.run(driver, LINE).show, verb.run(driver, LINE).argument)
+        execute_line(driver, "find victim if plugin ==")
+    reply = execute_line(driver, f"find {LINE}")
+    assert ("find", LINE) == (reply.show, reply.argument)
 
 
 def test_starts_of_actions_are_counted_by_their_names() -> None:

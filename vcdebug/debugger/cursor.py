@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from msgspec import Struct
-
 from vcdebug.framework.record import PopEvent, ScoreEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.flow_rows import next_row, path_to_row, previous_row, row_after_opening
@@ -17,27 +15,12 @@ BACKWARD: Final[Step] = -1
 OVERVIEW: Final[Seq] = 0
 """The position of the overview, a row before all events that shows the result of the whole cycle."""
 MoveVerb = Literal["into", "over", "out"]
-SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
-
-
-class CursorSelection(Struct, frozen=True):
-    """The selected object next to the current event."""
-
-    kind: SelectionKind
-    name: str
-
-    def __str__(self) -> str:
-        return "nothing" if self.kind == "none" else f"{self.kind} {self.name}"
-
-
-NO_SELECTION = CursorSelection("none", "")
 
 
 class Position(NamedTuple):
-    """An event and a selection."""
+    """An event, or a step inside it."""
 
     seq: Seq
-    selection: CursorSelection = NO_SELECTION
     inside: int = 0
     """The number of the comparison or part of a score within the event; 0 for the event itself."""
 
@@ -98,8 +81,3 @@ def steps_inside(recording: Recording, seq: Seq) -> InnerSteps:
     if isinstance(event, ScoreEvent) and recording.session.ask_extender is None:
         return InnerSteps("part", len(event.parts))
     return InnerSteps("", 0)
-
-
-def is_subject(selection: CursorSelection) -> bool:
-    """Whether events can concern the selection."""
-    return selection.kind != "none" and bool(selection.name)

@@ -72,10 +72,6 @@ class Debugger:
         name = fields_of(self.recording, self.seq)(field)
         return name if isinstance(name, str) else ""
 
-    def select_subject(self, selection: cursor.CursorSelection = cursor.NO_SELECTION) -> None:
-        """Select a task, job, node, queue or plugin at the current event."""
-        self.position = self.position._replace(selection=selection)
-
     @property
     def at_overview(self) -> bool:
         """Whether the cursor is before all events."""
@@ -95,7 +91,7 @@ class Debugger:
 
     def step_inside(self, *, back: bool = False) -> MoveResult:
         """Same as `step_into`, but also stops at each comparison of a pop and each part of a scoring pass."""
-        seq, _, inside = self.position
+        seq, inside = self.position
         if back and inside:
             return self._move_to(seq, "step", inside - 1)
         if not back and inside < cursor.steps_inside(self.recording, seq).total:
@@ -116,7 +112,7 @@ class Debugger:
         return self._take_step("out", cursor.step_direction(back=back))
 
     def _take_step(self, verb: cursor.MoveVerb, step: cursor.Step) -> MoveResult:
-        seq, _, inside = self.position
+        seq, inside = self.position
         last = self._steps_taken[-1] if self._steps_taken and not inside else None
         if last is not None and (last.verb, last.step, last.target) == (verb, -step, seq):
             self._steps_taken.pop()
@@ -130,7 +126,7 @@ class Debugger:
         return self._move_to(target, reason)
 
     def _target_of(self, verb: cursor.MoveVerb, step: cursor.Step) -> Seq | None:
-        seq, _, inside = self.position
+        seq, inside = self.position
         if inside and verb == "out":
             return seq if step == cursor.BACKWARD else cursor.step_over(self.recording, seq, step)
         return cursor.MOVES[verb](self.recording, seq, step)
@@ -177,19 +173,17 @@ class Debugger:
         """Go to an event by number; numbers out of range go to the first or last event."""
         return self._jump_to(self._clamp_seq(seq), "goto")
 
-    def next_about(self, selection: cursor.CursorSelection | None = None, *, back: bool = False) -> MoveResult:
-        """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
-        selection = self.position.selection if selection is None else selection
-        if not cursor.is_subject(selection):
+    def next_about(self, kind: str, name: str, *, back: bool = False) -> MoveResult:
+        """The next event that concerns a task, job, node, queue or plugin."""
+        if not name:
             return MoveResult(self.position, "nothing is selected")
-        mentions = self.recording.index.seqs_about(selection.kind, selection.name)
+        mentions = self.recording.index.seqs_about(kind, name)
         seq = self.position.seq
         target = seq_before(mentions, seq) if back else seq_after(mentions, seq)
         if target is None:
             side = "earlier" if back else "later"
-            return MoveResult(self.position, f"no {side} event about {selection}")
-        self.select_subject(selection)
-        return self._jump_to(target, f"about {selection}")
+            return MoveResult(self.position, f"no {side} event about {kind} {name}")
+        return self._jump_to(target, f"about {kind} {name}")
 
     def last_position(self) -> MoveResult:
         """Go to where the last jump began; called again, return to where it led."""
@@ -225,5 +219,5 @@ class Debugger:
 
     def _move_to(self, seq: Seq, reason: str, inside: int = 0) -> MoveResult:
         self.at_start = reason == "start"
-        self.position = cursor.Position(seq, self.position.selection, inside)
+        self.position = cursor.Position(seq, inside)
         return MoveResult(self.position, reason)

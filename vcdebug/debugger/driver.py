@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.captures import CaptureSeries
-from vcdebug.debugger.cursor import NO_SELECTION, OVERVIEW, CursorSelection, Position, step_direction
+from vcdebug.debugger.cursor import OVERVIEW, Position, step_direction
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, BreakpointList, Notebook, Watch
@@ -62,26 +62,6 @@ class DebuggerState(Struct, frozen=True):
     inside: int = 0
     """The number of the comparison or part of a score within the event; 0 for the event itself."""
 
-    @classmethod
-    def from_debugger(
-        cls,
-        debugger: Debugger,
-        reason: str,
-        breakpoints: tuple[BreakpointStatus, ...],
-        notebook: Notebook,
-        recordings: OpenRecordings,
-        source: Callable[[str], Sequence[str]] | None = None,
-    ) -> DebuggerState:
-        """The state at the debugger's current position."""
-        job, task, queue, node = map(debugger.enclosing_name, ("job", "task", "queue", "node"))
-        bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(recordings.cycle, branch=recordings.side == BRANCH))
-        elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
-        set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
-        number = debugger.position.seq
-        at_overview = number == OVERVIEW or (number == debugger.first_seq and debugger.at_start)
-        position = (debugger.recording, debugger.seq, reason, job, task, queue, node)
-        return cls(*position, *set_here, recordings, source, at_overview, number, debugger.position.inside)
-
 
 class Driver:
     """The open recordings and the reason of the last stop; movements return the new DebuggerState."""
@@ -126,9 +106,16 @@ class Driver:
 
     def current_state(self) -> DebuggerState:
         """The current state: position, reason, and open recordings."""
-        return DebuggerState.from_debugger(
-            self.debugger, self._reason, self._statuses, self.notebook, self.open_recordings, self.source
-        )
+        debugger, notebook, recordings = self.debugger, self.notebook, self.open_recordings
+        job, task, queue, node = map(debugger.enclosing_name, ("job", "task", "queue", "node"))
+        bookmarks = tuple(notebook.bookmarks.iter_bookmarks_of(recordings.cycle, branch=recordings.side == BRANCH))
+        elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
+        set_here = (self._statuses, tuple(notebook.watches), bookmarks, elsewhere)
+        number = debugger.position.seq
+        at_overview = number == OVERVIEW or (number == debugger.first_seq and debugger.at_start)
+        position = (debugger.recording, debugger.seq, self._reason, job, task, queue, node)
+        inside = debugger.position.inside
+        return DebuggerState(*position, *set_here, recordings, self.source, at_overview, number, inside)
 
     def show_recordings(self, recordings: OpenRecordings, reason: str, divergence: Seq | None = None) -> DebuggerState:
         """Show other open recordings: at the same event up to `divergence`, without one from the overview."""
@@ -205,9 +192,8 @@ class Driver:
         return self._after_stop(self.debugger.last_position())
 
     def next_about(self, kind: str, name: str, *, back: bool) -> DebuggerState:
-        """Go to the next event about a job, task, node or queue; without a name, about the selected object."""
-        selection = CursorSelection(kind, name) if name else NO_SELECTION  # type: ignore[arg-type]
-        return self._after_stop(self.debugger.next_about(selection, back=back))
+        """Go to the next event about a job, task, node, queue or plugin."""
+        return self._after_stop(self.debugger.next_about(kind, name, back=back))
 
     def last_change(self, figure: Figure) -> DebuggerState:
         """Go to the event that wrote a figure; called again there, to the write before."""
@@ -361,8 +347,15 @@ class CommandReply(Struct, frozen=True):
     """Argument of the view: a job, a panel's name, a log level, a snapshot."""
     work: Callable[[], CommandReply] | None = None
     """Long work that returns the final reply; a screen runs it in the background and shows `text` meanwhile."""
-    apply: Callable[[], CommandReply] | None = None
+    apply: Callable[[], CommandReply | None] | None = None
     """Applies the result of the work; called after it, in the thread that runs commands."""
+
+    def run_to_end(self) -> CommandReply:
+        """Run the background work at once; returns the final reply."""
+        reply = self
+        while (following := reply.work or reply.apply) is not None:
+            reply = following() or CommandReply()
+        return reply
 
 
 class Verb(Struct, frozen=True):
@@ -371,16 +364,25 @@ class Verb(Struct, frozen=True):
     names: tuple[str, ...]
     usage: str
     help: str
-    run: Callable[[Driver, str], CommandReply]
+    run: Callable[[Driver, str], CommandReply | str] | None = None
+    """Takes the argument; returns a reply, or its text alone. None only has the front end open a view."""
+    view: str = ""
+    """The view to open; empty for the one with the command's first name."""
 
 
-def open_command(view: str) -> Callable[[Driver, str], CommandReply]:
-    """Make a command that only has the front end open a view."""
+Result = TypeVar("Result")
 
-    def open_view(_: Driver, argument: str) -> CommandReply:
-        return CommandReply(show=view, argument=argument)
 
-    return open_view
+def run_in_background(
+    text: str, work: Callable[[], Result], apply: Callable[[Result], CommandReply | None]
+) -> CommandReply:
+    """A reply with long work; `apply` takes its result, in the thread that runs commands."""
+
+    def run_work() -> CommandReply:
+        result = work()
+        return CommandReply(apply=lambda: apply(result))
+
+    return CommandReply(text=text, work=run_work)
 
 
 def parse_number(argument: str, noun: str) -> int:

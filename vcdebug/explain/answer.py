@@ -60,6 +60,10 @@ ADVICE_OWNER: Final = {
 """The role that can carry out the advice, as answers print it."""
 
 
+MAX_SHORT_FIXES: Final = 3
+"""Tested fixes that a plain answer shows."""
+
+
 class Advice(NamedTuple):
     """One line of advice."""
 

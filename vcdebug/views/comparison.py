@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_resource
 from vcdebug.comparison import cycles
-from vcdebug.debugger.cursor import SelectionKind
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import format_figure, iter_changed_figures
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
@@ -324,7 +323,7 @@ def _iter_change_rows(sides: RecordingPair, comparison: cycles.CycleComparison) 
         yield _side_row((_opening_seq(sides[0]), _opening_seq(sides[1])), name, (Piece(name), *queue_cells(queue)))
 
 
-def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: Piece, after: Piece) -> Row:
+def _changed_row(sides: RecordingPair, kind: str, name: str, before: Piece, after: Piece) -> Row:
     """The row of a job or pod with a different outcome."""
     seqs = _last_operation(sides[0], kind, name), _last_operation(sides[1], kind, name)
     title = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
@@ -332,7 +331,7 @@ def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: P
     return _side_row(seqs, f"{kind} {name}", cells)
 
 
-def _last_operation(recording: Recording, kind: SelectionKind, name: str) -> Seq:
+def _last_operation(recording: Recording, kind: str, name: str) -> Seq:
     """The last operation on a job or task, else the last event about it; 0 if there is none."""
     seqs: Seqs = recording.index.seqs_about(kind, name)
     # An operation shows the decision; the hook calls after it do not.

@@ -12,14 +12,7 @@ from vcdebug.framework.registry import resolve_reference
 
 __all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs"]
 
-COMMAND_GROUPS = (
-    "movement",
-    "notebook",
-    "what_if",
-    "cycles",
-    "captures",
-    "pages",
-)
+COMMAND_GROUPS = ("movement", "notebook", "what_if", "cycles", "pages")
 """Names of the command modules, in the order of the help."""
 
 
@@ -59,8 +52,12 @@ def execute_line(driver: Driver, line: str) -> CommandReply:
     if argument.strip() and not verb.usage:
         raise CommandError(f"{name} takes no argument")
     typed = argument.strip()
-    is_verbatim = verb.names[0] in VERBATIM_COMMANDS
-    return verb.run(driver, typed if is_verbatim else driver.debugger.recording.job_names.to_ids(typed))
+    if verb.names[0] not in VERBATIM_COMMANDS:
+        typed = driver.debugger.recording.job_names.to_ids(typed)
+    if verb.run is None:
+        return CommandReply(show=verb.view or verb.names[0], argument=typed)
+    reply = verb.run(driver, typed)
+    return CommandReply(driver.current_state(), reply) if isinstance(reply, str) else reply
 
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "lesson", "open", "theme")
@@ -110,7 +107,7 @@ def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
     # The log grows over the whole session; only lines after this point belong to this command.
     log_length = len(driver.debugger.log)
     try:
-        reply = _finish_reply(execute_line(driver, command))
+        reply = execute_line(driver, command).run_to_end()
         if reply.show in SCREEN_ONLY:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
@@ -119,10 +116,3 @@ def run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
     log = tuple(driver.debugger.log[log_length:])
     moved = reply.state is not None and not reply.text
     return ScriptAnswer(number, command, state, moved, reply.text, log, reply.show, reply.argument)
-
-
-def _finish_reply(reply: CommandReply) -> CommandReply:
-    """Runs the background work of a reply at once, and returns the final reply."""
-    while (following := reply.work or reply.apply) is not None:
-        reply = following()
-    return reply

@@ -39,10 +39,6 @@ def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
     return CommandReply(driver.goto_in(after, seq))
 
 
-def _last_position(driver: Driver, _: str) -> CommandReply:
-    return CommandReply(driver.last_position())
-
-
 def _show_place(driver: Driver, _: str) -> CommandReply:
     from vcdebug.recording.call_stack import frames_at  # a start needs no functions of upstream
 
@@ -81,7 +77,8 @@ VERBS: Final = (
     Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint",
          _step_command("continue", back=True)),
     Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number; 0 is the overview", goto_event),
-    Verb(("last", "-"), "", "where the last jump began", _last_position),
+    Verb(("last", "-"), "", "where the last jump began",
+         lambda driver, _: CommandReply(driver.last_position())),
     Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about_command(back=False)),
     Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about_command(back=True)),
     Verb(("where", "bt"), "", "the spans around the event, and upstream's functions, innermost first", _show_place),

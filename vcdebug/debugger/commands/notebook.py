@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from vcdebug.debugger.commands.captures import goto_closed_bookmark
-from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
+from vcdebug.debugger.commands.cycles import goto_closed_bookmark
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.debugger.figures import FIGURE_USAGE, parse_figure
 from vcdebug.debugger.notebook import evaluate_watch
 from vcdebug.whatif.branch import BRANCH, ORIGINAL
@@ -12,61 +12,53 @@ from vcdebug.whatif.branch import BRANCH, ORIGINAL
 BREAKPOINT, WATCH, BOOKMARK = "breakpoint's number", "watch's number", "bookmark's number"
 
 
-def _set_breakpoint(driver: Driver, argument: str) -> CommandReply:
-    if not argument:
-        return CommandReply(show="panel", argument="breaks")
-    text = driver.add_breakpoint(argument)
-    return CommandReply(driver.current_state(), text)
+def _set_breakpoint(driver: Driver, argument: str) -> CommandReply | str:
+    return driver.add_breakpoint(argument) if argument else CommandReply(show="panel", argument="breaks")
 
 
-def _toggle_breakpoint(driver: Driver, argument: str) -> CommandReply:
-    text = driver.toggle_breakpoint(parse_number(argument, BREAKPOINT))
-    return CommandReply(driver.current_state(), text)
+def _toggle_breakpoint(driver: Driver, argument: str) -> str:
+    return driver.toggle_breakpoint(parse_number(argument, BREAKPOINT))
 
 
-def _delete_breakpoint(driver: Driver, argument: str) -> CommandReply:
-    text = (
-        driver.remove_breakpoint(parse_number(argument, BREAKPOINT))
-        if argument != "all"
-        else driver.clear_breakpoints()
-    )
-    return CommandReply(driver.current_state(), text)
+def _delete_breakpoint(driver: Driver, argument: str) -> str:
+    if argument == "all":
+        return driver.clear_breakpoints()
+    return driver.remove_breakpoint(parse_number(argument, BREAKPOINT))
 
 
-def _change_breakpoint(driver: Driver, argument: str) -> CommandReply:
+def _change_breakpoint(driver: Driver, argument: str) -> str:
     word, _, line = argument.partition(" ")
     if not line.strip():
         raise CommandError("say which breakpoint, and what it shall be", "change N KIND [if CONDITION] ...")
-    text = driver.change_breakpoint(parse_number(word, BREAKPOINT), line.strip())
-    return CommandReply(driver.current_state(), text)
+    return driver.change_breakpoint(parse_number(word, BREAKPOINT), line.strip())
 
 
-def _set_condition(driver: Driver, argument: str) -> CommandReply:
+def _set_condition(driver: Driver, argument: str) -> str:
     """Change a breakpoint's condition and keep its other options, like Delve's `condition N EXPR`."""
     word, _, condition = argument.partition(" ")
     number = parse_number(word, BREAKPOINT)
     point = replace(driver.debugger.breakpoints[number], condition=None)
     prefix = f"break {point.kind}"
     line = f"{prefix} if {condition.strip()}{point.command_line().removeprefix(prefix)}" if condition.strip() else ""
-    return CommandReply(driver.current_state(), driver.change_breakpoint(number, line or point.command_line()))
+    return driver.change_breakpoint(number, line or point.command_line())
 
 
-def _add_watch(driver: Driver, argument: str) -> CommandReply:
+def _add_watch(driver: Driver, argument: str) -> CommandReply | str:
     if not argument:
         return CommandReply(show="panel", argument="watch")
     debugger = driver.debugger
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
     value = evaluate_watch(debugger.recording, debugger.seq, watch).current
-    return CommandReply(driver.current_state(), f"watch {watch.number}: {watch.text}: {value}")
+    return f"watch {watch.number}: {watch.text}: {value}"
 
 
-def _remove_watch(driver: Driver, argument: str) -> CommandReply:
+def _remove_watch(driver: Driver, argument: str) -> str:
     watches = driver.notebook.watches
     if argument == "all":
         watches.clear()
-        return CommandReply(driver.current_state(), "nothing is watched")
+        return "nothing is watched"
     watch = watches.remove(parse_number(argument, WATCH))
-    return CommandReply(driver.current_state(), f"watch {watch.number} removed: {watch.text}")
+    return f"watch {watch.number} removed: {watch.text}"
 
 
 def _last_change(driver: Driver, argument: str) -> CommandReply:
@@ -78,14 +70,14 @@ def _last_change(driver: Driver, argument: str) -> CommandReply:
     return CommandReply(state, "" if state.seq != start else state.reason)
 
 
-def _set_bookmark(driver: Driver, argument: str) -> CommandReply:
+def _set_bookmark(driver: Driver, argument: str) -> str:
     cycle, branch = driver.shown_place()
     mark = driver.notebook.bookmarks.set_bookmark(driver.debugger.seq, argument, cycle, branch=branch)
     note = f": {mark.note}" if mark.note else ""
-    return CommandReply(driver.current_state(), f"bookmark {mark.number} at event {mark.seq}{note}")
+    return f"bookmark {mark.number} at event {mark.seq}{note}"
 
 
-def _note_event(driver: Driver, argument: str) -> CommandReply:
+def _note_event(driver: Driver, argument: str) -> str:
     if not argument:
         raise CommandError("say what to note")
     return _set_bookmark(driver, argument)
@@ -102,21 +94,17 @@ def _goto_bookmark(driver: Driver, argument: str) -> CommandReply:
     return CommandReply(driver.goto_in(driver.open_recordings.show_cycle(side, mark.cycle), mark.seq))
 
 
-def _remove_bookmark(driver: Driver, argument: str) -> CommandReply:
+def _remove_bookmark(driver: Driver, argument: str) -> str:
     bookmarks = driver.notebook.bookmarks
     if argument == "all":
         bookmarks.clear()
-        return CommandReply(driver.current_state(), "no bookmarks")
+        return "no bookmarks"
     cycle, branch = driver.shown_place()
     mark = bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
     if not argument and mark is None:
         raise CommandError("no bookmark at this event", "unbookmark N removes another one")
     removed = bookmarks.remove(mark.number if mark is not None and not argument else parse_number(argument, BOOKMARK))
-    return CommandReply(driver.current_state(), f"bookmark {removed.number} removed")
-
-
-def _show_report(_: Driver, argument: str) -> CommandReply:
-    return CommandReply(show="report", argument=argument)
+    return f"bookmark {removed.number} removed"
 
 
 VERBS: Final = (
@@ -132,17 +120,11 @@ VERBS: Final = (
     Verb(("note",), "TEXT", "a note about this event", _note_event),
     Verb(("bookmarks",), "[N]", "List bookmarks, or go to bookmark N", _goto_bookmark),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _remove_bookmark),
-    Verb(
-        ("save",),
-        "[FILE] [--force]",
-        "Save breakpoints, watches and bookmarks (default: next to the snapshot)",
-        open_command("save"),
-    ),
-    Verb(("load",), "[FILE]", "Load breakpoints, watches and bookmarks", open_command("load")),
+    Verb(("save",), "[FILE] [--force]", "Save breakpoints, watches and bookmarks (default: next to the snapshot)"),
+    Verb(("load",), "[FILE]", "Load breakpoints, watches and bookmarks"),
     Verb(
         ("report",),
         "[FILE.md | FILE.html] [--force]",
         "Write a report: cycle summary, Pending jobs, bookmarks (default: SNAPSHOT.html)",
-        _show_report,
     ),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import format_count
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, open_command, parse_number
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording
 
@@ -85,46 +85,28 @@ VERBS: Final = (
         "Check whether the job fits an empty cluster, and how many more copies fit now",
         _probe_fit,
     ),
-    Verb(("filter", "/"), "TEXT", "filter the table that has the focus", open_command("filter")),
-    Verb(
-        ("explain", "e"), "[JOB]", "Explain why JOB is Pending (default: current job, or all)", open_command("explain")
-    ),
-    Verb(("prove",), "[JOB]", "Find fixes for a job by trying changes; Enter applies one", open_command("prove")),
-    Verb(
-        ("ask",),
-        "[QUESTION [SUBJECT]]",
-        "Ask a question (evicted, holders, node, refused, victim, next, when)",
-        open_command("ask"),
-    ),
-    Verb(("why",), "[WHAT]", "Show where a value or an event comes from", open_command("why")),
+    Verb(("filter", "/"), "TEXT", "filter the table that has the focus"),
+    Verb(("explain", "e"), "[JOB]", "Explain why JOB is Pending (default: current job, or all)"),
+    Verb(("prove",), "[JOB]", "Find fixes for a job by trying changes; Enter applies one"),
+    Verb(("ask",), "[QUESTION [SUBJECT]]", "Ask a question (evicted, holders, node, refused, victim, next, when)"),
+    Verb(("why",), "[WHAT]", "Show where a value or an event comes from"),
     Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", _show_source),
-    Verb(("overview",), "", "Show the overview of the cycle", open_command("overview")),
-    Verb(
-        ("pending", "waiting", "board"),
-        "[CAUSE]",
-        "List Pending jobs by cause, or those of a CAUSE",
-        open_command("waiting"),
-    ),
-    Verb(("jobs",), "[NAME]", "All jobs at the event, or the page of one", open_command("jobs")),
-    Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job", open_command("pods")),
-    Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one", open_command("nodes")),
-    Verb(("queues",), "[NAME]", "All queues at the event, or the page of one", open_command("queues")),
-    Verb(("metrics",), "", "Volcano's own metrics at the event", open_command("metrics")),
+    Verb(("overview",), "", "Show the overview of the cycle"),
+    Verb(("pending", "waiting", "board"), "[CAUSE]", "List Pending jobs by cause, or those of a CAUSE", view="waiting"),
+    Verb(("jobs",), "[NAME]", "All jobs at the event, or the page of one"),
+    Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job"),
+    Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one"),
+    Verb(("queues",), "[NAME]", "All queues at the event, or the page of one"),
+    Verb(("metrics",), "", "Volcano's own metrics at the event"),
     Verb(("log",), "[3 | 4 | 5]", "Show the scheduler log at level -v", _show_log),
-    Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels", open_command("panel")),
-    Verb(
-        ("lesson", "learn"),
-        "[NAME]",
-        "Open a lesson, or continue the last one; without any, list them",
-        open_command("lesson"),
-    ),
+    Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels"),
+    Verb(("lesson", "learn"), "[NAME]", "Open a lesson, or continue the last one; without any, list them"),
     Verb(
         ("theme",),
         "NAME",
         "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord",
-        open_command("theme"),
     ),
-    Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot", open_command("open")),
-    Verb(("help", "h", "?"), "", "keys and commands", open_command("help")),
-    Verb(("quit", "q", "exit"), "", "leave", open_command("quit")),
+    Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot"),
+    Verb(("help", "h", "?"), "", "keys and commands"),
+    Verb(("quit", "q", "exit"), "", "leave"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
+from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number, run_in_background
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.release import release_names
@@ -25,7 +25,7 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         raise CommandError("say what to change", f"set {EDIT_FORMS}")
     texts = list(expand_edits([expand_short_edit(argument)]))
-    return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), argument)
+    return apply_edits_together(driver, texts, argument)
 
 
 def apply_edits_together(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
@@ -33,19 +33,16 @@ def apply_edits_together(driver: Driver, texts: Sequence[str], title: str) -> Co
     return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), title)
 
 
-def _set_release(driver: Driver, argument: str) -> CommandReply:
+def _set_release(driver: Driver, argument: str) -> CommandReply | str:
     """Switch to another release's rules as one more edit; without a name, say which release is replayed."""
     if not argument:
         release = driver.open_recordings.shown_recording.snapshot.release
-        return CommandReply(
-            driver.current_state(), f"{release.describe_trust()}; releases: {', '.join(release_names())}"
-        )
+        return f"{release.describe_trust()}; releases: {', '.join(release_names())}"
     chosen = resolve_release(argument)
     if not chosen.readable:
         raise CommandError(chosen.problem, f"releases: {', '.join(release_names())}")
     note = f" ({chosen.problem}: {chosen.effect})" if chosen.problem else ""
-    edit = f"{RELEASE_EDIT}{argument}"
-    return _apply_change(driver, lambda open_: branch.with_edits(open_, [edit]), f"release {chosen.release.name}{note}")
+    return apply_edits_together(driver, [f"{RELEASE_EDIT}{argument}"], f"release {chosen.release.name}{note}")
 
 
 def _apply_change(driver: Driver, change: RecordingsChange, title: str) -> CommandReply:
@@ -53,17 +50,16 @@ def _apply_change(driver: Driver, change: RecordingsChange, title: str) -> Comma
     # Kept for `then`: the user can move on while the work runs, and the change applies to what was open at its start.
     before = driver.open_recordings
 
-    def replay_change() -> CommandReply:
+    def replay_change() -> tuple[branch.OpenRecordings, Seq | None]:
         after = change(before)
         after = branch.with_comparison(after) if after.branch else after
-        divergence = branch.divergence_seq(before, after) if after.cycle == before.cycle else None
-        return CommandReply(apply=lambda: _show_change(driver, after, divergence, title))
+        return after, branch.divergence_seq(before, after) if after.cycle == before.cycle else None
 
-    return CommandReply(text=f"replaying with {title}", work=replay_change)
+    def show_change(changed: tuple[branch.OpenRecordings, Seq | None]) -> CommandReply:
+        after, divergence = changed
+        return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, title))
 
-
-def _show_change(driver: Driver, after: branch.OpenRecordings, divergence: Seq | None, title: str) -> CommandReply:
-    return CommandReply(driver.show_recordings(after, "what-if", divergence), _describe_change(after, title))
+    return run_in_background(f"replaying with {title}", replay_change, show_change)
 
 
 def _describe_change(after: branch.OpenRecordings, title: str) -> str:
@@ -95,7 +91,7 @@ def _redo_edit(driver: Driver, _: str) -> CommandReply:
     return _apply_change(driver, branch.redo_edit, f"{undone[-1].text if undone else ''} redone")
 
 
-def _force_answer(driver: Driver, argument: str) -> CommandReply:
+def _force_answer(driver: Driver, argument: str) -> CommandReply | str:
     """Force another answer of the current hook call."""
     # Imported here, since most sessions force no answer.
     from vcdebug.explain.decisions.votes import HOOK_AT
@@ -109,7 +105,7 @@ def _force_answer(driver: Driver, argument: str) -> CommandReply:
     if not words:
         raise CommandError(f"{event.plugin} is only notified of {event.point}", "no answer to force")
     if not argument:
-        return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
+        return f"{event.point} of {event.plugin} can be made to say: {words}"
     if open_.edits and open_.side == branch.ORIGINAL:
         raise CommandError("answers are forced in the branch", "x shows it")
     return _add_edit(driver, forced_edit(seq, event, argument))
@@ -122,7 +118,7 @@ def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
     return f"answer:{seq}.{event.point}.{plugin}={value}"
 
 
-def _manage_edits(driver: Driver, argument: str) -> CommandReply:
+def _manage_edits(driver: Driver, argument: str) -> CommandReply | str:
     word, _, path = argument.partition(" ")
     path = path.strip()
     if not argument:
@@ -132,28 +128,23 @@ def _manage_edits(driver: Driver, argument: str) -> CommandReply:
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
-        texts = read_edits(path)
-        return _apply_change(driver, lambda open_: branch.with_edits(open_, texts), f"the edits of {path}")
-    return _save_edits(driver, path)
-
-
-def _save_edits(driver: Driver, path: str) -> CommandReply:
+        return apply_edits_together(driver, read_edits(path), f"the edits of {path}")
     open_ = driver.open_recordings
     if not open_.edits:
         raise CommandError("there are no edits to save")
     write_edits(path, open_.edit_texts, open_.original[0].snapshot.name or "a snapshot")
     driver.workbench.saved = open_.edit_texts
-    return CommandReply(driver.current_state(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
+    return f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits"
 
 
-def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], CommandReply]:
-    def show_side(driver: Driver, argument: str) -> CommandReply:
+def _side_command(side: branch.RecordingSide) -> Callable[[Driver, str], CommandReply | str]:
+    def show_side(driver: Driver, argument: str) -> CommandReply | str:
         return _show_side(driver, side, parse_number(argument, "event number") if argument else None)
 
     return show_side
 
 
-def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> CommandReply:
+def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None = None) -> CommandReply | str:
     """Show the other side (original or branch) at the given event, the first difference, or the same event."""
     before = driver.open_recordings
     cycle = min(before.cycle, len(before.cycles_of(side)) or 1)
@@ -164,20 +155,18 @@ def _show_side(driver: Driver, side: branch.RecordingSide, seq: Seq | None) -> C
         text = f"the {side} has no cycle {before.cycle}: this is its cycle {cycle}; advance runs the next one"
         return CommandReply(driver.show_recordings(after, f"cycle {cycle}"), text)
     if before.side == side:
-        return CommandReply(driver.current_state(), f"this is the {side}")
+        return f"this is the {side}"
     if before.comparison is not None:
         return CommandReply(driver.show_recordings(after, side, branch.divergence_seq(before, after)))
 
-    def compare_sides() -> CommandReply:
-        compared = branch.with_comparison(after)
-        divergence = branch.divergence_seq(before, compared)
-        return CommandReply(apply=lambda: CommandReply(driver.show_recordings(compared, side, divergence)))
+    def show_compared(compared: branch.OpenRecordings) -> CommandReply:
+        return CommandReply(driver.show_recordings(compared, side, branch.divergence_seq(before, compared)))
 
-    return CommandReply(text="comparing", work=compare_sides)
+    return run_in_background("comparing", lambda: branch.with_comparison(after), show_compared)
 
 
-def _show_other_side(driver: Driver, _: str) -> CommandReply:
-    return _show_side(driver, driver.open_recordings.other_side, None)
+def _show_other_side(driver: Driver, _: str) -> CommandReply | str:
+    return _show_side(driver, driver.open_recordings.other_side)
 
 
 def _show_diff(driver: Driver, argument: str) -> CommandReply:
@@ -190,11 +179,10 @@ def _show_diff(driver: Driver, argument: str) -> CommandReply:
     cycle = min(before.cycle, len(before.original), len(before.cycles_of(branch.BRANCH)) or before.cycle)
     before, note = (before, "") if cycle == before.cycle else (before.show_cycle(before.side, cycle), f"cycle {cycle}")
 
-    def compare_sides() -> CommandReply:
-        after = branch.with_comparison(before)
-        return CommandReply(apply=lambda: CommandReply(driver.show_recordings(after, note or "what-if"), show="diff"))
+    def show_diff(after: branch.OpenRecordings) -> CommandReply:
+        return CommandReply(driver.show_recordings(after, note or "what-if"), show="diff")
 
-    return CommandReply(text="comparing", work=compare_sides)
+    return run_in_background("comparing", lambda: branch.with_comparison(before), show_diff)
 
 
 def _show_moments(driver: Driver, argument: str) -> CommandReply:

@@ -15,6 +15,7 @@ from vcdebug.amount_text import format_percent
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState, Driver
+from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
@@ -45,20 +46,17 @@ class BackgroundWork:
         self._thread_state = local()  # a stopped thread goes on running next to the one that replaced it
         """The ticket of each thread's work."""
 
-    def start_work(self, reply: CommandReply) -> None:
-        """Start the reply's work in a thread, unless other work runs."""
-        work = reply.work
-        if work is None:
-            return
+    def start_work(self, description: str, work: Callable[[], CommandReply]) -> None:
+        """Start work in a thread, unless other work runs."""
         if self.work_description:
             self._show_message(f"still {self.work_description}: this works when it is done", error=True)
             return
-        self.work_description = reply.text or "working"
+        self.work_description = description or "working"
         self._ticket += 1
         self._progress(self.work_description)
         tasks = {self._ticket: work}
         # The thread pops the only reference: a task holds recordings, which must be freed when it ends.
-        del work, reply
+        del work
         self._start_thread(lambda: self._run_task(tasks))
 
     def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
@@ -260,3 +258,20 @@ class ScreenState:
         else:
             self.show_message("")
         return self.driver
+
+    def ready_moment(self) -> DebuggerState | None:
+        """The shown state; None, with a message, while the replay runs."""
+        return self.moment if self.ready_driver() is not None else None
+
+    def move_to(self, move: Callable[[Driver], DebuggerState]) -> None:
+        """Move the debugger and show where it is, unless the replay still runs."""
+        driver = self.ready_driver()
+        if driver is not None:
+            self.show_moment(move(driver))
+
+    def attempt(self, task: Callable[[], object]) -> None:
+        """Run a task; if it fails, show the reason."""
+        try:
+            task()
+        except VcdebugError as error:
+            self.show_message(error.format_line(), error=True)

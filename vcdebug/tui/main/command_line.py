@@ -1,4 +1,4 @@
-"""The command line, which runs typed commands and shows their replies, and the keys that move."""
+"""The command line, which runs typed commands and shows their replies; and what all commands of the screen share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,8 +9,6 @@ from textual.widget import Widget
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.commands import CommandReply, execute_line
-from vcdebug.debugger.driver import DriverStep
-from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork, LayOver, ScreenState
@@ -34,7 +32,7 @@ class CommandLine:
     status: Status
     focused: Callable[[], Grid]
     focus: Callable[[Widget], None]
-    open_what: Callable[[str, str], None]
+    open_what: Callable[[str, str], object]
     _table: Grid | None = field(default=None, init=False)
     """The table that had the focus when the prompt opened, to which a filter applies."""
     _row: str = field(default="", init=False)
@@ -87,10 +85,7 @@ class CommandLine:
             self._waiting.append(text)
             self.current.show_message(f"still {self.work.work_description}: {text!r} follows, Esc drops it")
             return
-        try:
-            self.show_reply(execute_line(driver, text))
-        except VcdebugError as error:
-            self.current.show_message(error.format_line(), error=True)
+        self.current.attempt(lambda: self.show_reply(execute_line(driver, text)))
 
     def work_ended(self, reply: CommandReply | None) -> None:
         """Show the reply of long work, then run the queued commands; None (after a failure) drops them."""
@@ -98,7 +93,7 @@ class CommandLine:
         queued, self._waiting = self._waiting, []
         if reply is None:
             return
-        self.show_reply(reply)
+        self.current.attempt(lambda: self.show_reply(reply))
         for text in queued:
             self.run_command(text)
 
@@ -110,12 +105,12 @@ class CommandLine:
     def show_reply(self, reply: CommandReply) -> None:
         """Show a reply: its event, its text, and then its work or what it opens."""
         while reply.apply is not None:
-            reply = reply.apply()
+            reply = reply.apply() or CommandReply()
         if reply.state is not None:
             self.current.show_moment(reply.state)
         self.current.show_message(reply.text)
         if reply.work is not None:
-            self.work.start_work(reply)
+            self.work.start_work(reply.text, reply.work)
         elif reply.show:
             self.open_what(reply.show, reply.argument)
 
@@ -144,51 +139,3 @@ class ScreenTools(Struct, eq=False, frozen=True):
     store: SessionStore
     open_next: Callable[[NextScreen], None]
     """Opens another snapshot in place of this one; asks first if edits would be lost."""
-
-
-class Movement:
-    """Moves the debugger to another event and shows it."""
-
-    def __init__(self, current: ScreenState, focused: Callable[[], Grid]) -> None:
-        self._current = current
-        self._focused = focused
-
-    def make_step(self, verb: DriverStep, *, back: bool) -> None:
-        """Step into, over or out, or continue, in either direction."""
-        driver = self._current.ready_driver()
-        if driver is not None:
-            self._current.show_moment(driver.take_step(verb, back=back))
-
-    def step_down(self) -> None:
-        """Undo the last step out backwards; without one, step into."""
-        driver = self._current.ready_driver()
-        if driver is not None:
-            self._current.show_moment(driver.step_down())
-
-    def goto_last_position(self) -> None:
-        """Go back to where the last jump began."""
-        driver = self._current.ready_driver()
-        if driver is not None:
-            self._current.show_moment(driver.last_position())
-
-    def goto_row(self) -> None:
-        row = self._focused().cursor_row
-        if row is not None and row.seq:
-            self.goto_event(row.seq)
-        else:
-            self._current.show_message("this row has no event")
-
-    def goto_next_about(self, *, back: bool) -> None:
-        """Go to the next or previous event about the row's object, else about the current job."""
-        driver, moment = self._current.ready_driver(), self._current.moment
-        if driver is None or moment is None:
-            return
-        row = self._focused().cursor_row
-        kind, name = row.subject if row is not None and row.subject[1] else ("job", moment.job)
-        self._current.show_moment(driver.next_about(kind, name, back=back))
-
-    def goto_event(self, seq: Seq | None) -> None:
-        """Go to an event; 0 and None do nothing."""
-        driver = self._current.ready_driver()
-        if driver is not None and seq:
-            self._current.show_moment(driver.goto_event(seq))

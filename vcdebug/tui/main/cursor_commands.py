@@ -7,7 +7,6 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.debugger.figures import Figure
-from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.command_line import ScreenTools
@@ -43,18 +42,14 @@ class MarkCommands(Struct, eq=False):
 
     def goto_last_change(self) -> None:
         """Go to the event that wrote the figure; pressed again, further back, even if the table has changed."""
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.ready_moment()
+        if moment is None:
             return
         grid, followed = self.tools.focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
             # After the jump the panel may show another table, so the followed figure is remembered.
             self.follow_figure(followed.figure, followed.title)
-            return
-        figure = grid.cursor_figure
-        if figure is None:
-            self.tools.current.show_message(NO_FIGURE)
-        else:
+        elif (figure := self._figure_under_cursor()) is not None:
             self.follow_figure(figure, grid.table.title)
 
     def follow_figure(self, figure: Figure, title: str = "") -> None:
@@ -65,8 +60,8 @@ class MarkCommands(Struct, eq=False):
 
     def explain_origin(self) -> None:
         """Show where the figure under the cursor comes from, else the event of its row, else the row's first figure."""
-        grid, moment = self.tools.focused(), self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        grid, moment = self.tools.focused(), self.tools.current.ready_moment()
+        if moment is None:
             return
         row, figure = grid.cursor_row, grid.cursor_figure
         if row is not None and not row.seq and figure is None:
@@ -82,15 +77,17 @@ class MarkCommands(Struct, eq=False):
             self.tools.commands.run_command(f"watch {figure}")
 
     def _figure_under_cursor(self) -> Figure | None:
-        figure = self.tools.focused().cursor_figure if self.tools.current.ready_driver() is not None else None
-        if figure is None and self.tools.current.driver is not None:
+        if self.tools.current.ready_driver() is None:
+            return None
+        figure = self.tools.focused().cursor_figure
+        if figure is None:
             self.tools.current.show_message(NO_FIGURE)
         return figure
 
     def open_breakpoint_dialog(self) -> None:
         """Open the breakpoint dialog with the kind that fits the current event."""
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is not None and moment is not None:
+        moment = self.tools.current.ready_moment()
+        if moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
             self.tools.lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
 
@@ -158,12 +155,9 @@ class CopyCommands(Struct, eq=False):
         if choice is None:
             return
         clipboard: Clipboard = "file" if choice.to_file else self.tools.clipboard
-        try:
-            self.tools.current.show_message(
-                f"copied {choice.option.title} {self.tools.copy(choice.option.make_text(), clipboard)}"
-            )
-        except VcdebugError as error:
-            self.tools.current.show_message(error.format_line(), error=True)
+        title, make_text = choice.option.title, choice.option.make_text
+        current = self.tools.current
+        current.attempt(lambda: current.show_message(f"copied {title} {self.tools.copy(make_text(), clipboard)}"))
 
 
 class WhatIfCommands(Struct, eq=False):
@@ -177,10 +171,9 @@ class WhatIfCommands(Struct, eq=False):
         """Open the command line with an edit of the object under the cursor, or of the current event's answer."""
         from vcdebug.views.edit_suggestions import suggested_edit
 
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        moment, grid = self.tools.current.ready_moment(), self.tools.focused()
+        if moment is None:
             return
-        grid = self.tools.focused()
         row = grid.cursor_row
         # The Moment panel is about the event's answer; the overview has no answer, and its rows are jobs.
         about_answer = row is None or (grid.id == "moment" and not moment.at_overview)

@@ -12,15 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import TimeEstimate, count_noun
-from vcdebug.debugger.commands import CommandError, CommandReply
+from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.commands.what_if import apply_edits_together
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
-from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, is_large, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
+from vcdebug.tui.main.cursor_commands import CopyCommands, MarkCommands, WhatIfCommands
 from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen, SubjectScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
@@ -89,37 +89,28 @@ class PageOpener(Struct, eq=False):
             with refuse_long_runs():
                 table = make_page()
         except RerunCancelledError as missing:
-            work = partial(self._open_after_rerun, make_page, open_page)
-            self.tools.work.start_work(CommandReply(text=missing.work, work=work))
+            self.tools.work.start_work(missing.work, partial(self._open_after_rerun, make_page, open_page))
         else:
             open_page(table)
 
     def _open_after_rerun(self, make_page: Callable[[], Table], open_page: Callable[[Table], None]) -> CommandReply:
         with cancellable(lambda _, __: self.tools.work.is_wanted()):
             table = make_page()
-        return CommandReply(apply=partial(self.open_after_work, table, open_page))
-
-    def open_after_work(self, table: Table, open_page: Callable[[Table], None] | None = None) -> CommandReply:
-        """Open a page, as the final reply of long work."""
-        (open_page or self.open_table)(table)
-        return CommandReply()
+        return CommandReply(apply=partial(open_page, table))
 
     def open_explanation(self, name: str, subject: tuple[str, str]) -> bool:
         """Explain the named job, else the subject's, else the current one; returns False without a job."""
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.ready_moment()
+        if moment is None:
             return True
         name = name or job_at(moment, *subject)
         if not name:
             return False
         work = partial(self._explain_job, moment.recording, name)
         if is_large(moment.recording) and not self.tools.work.work_description:
-            self.tools.work.start_work(CommandReply(text=f"explaining {name}", work=work))
-            return True
-        try:
-            self.tools.commands.show_reply(work())
-        except VcdebugError as error:
-            self.tools.current.show_message(error.format_line(), error=True)
+            self.tools.work.start_work(f"explaining {name}", work)
+        else:
+            self.tools.current.attempt(lambda: self.tools.commands.show_reply(work()))
         return True
 
     def _explain_job(self, recording: Recording, name: str) -> CommandReply:
@@ -130,14 +121,13 @@ class PageOpener(Struct, eq=False):
         table = self.name_jobs(explanation_table(recording, answer))
         return CommandReply(apply=partial(self._show_answer, recording, name, answer, table))
 
-    def _show_answer(self, recording: Recording, name: str, answer: Explanation, table: Table) -> CommandReply:
+    def _show_answer(self, recording: Recording, name: str, answer: Explanation, table: Table) -> None:
         """Open the page of an answer, and test fixes in a thread."""
         page = AnswerScreen(table, self.tools.clipboard, "" if answer.scheduled else name)
         self.tools.lay_over(page, partial(self._follow_answer, page))
         if not self.tools.work.work_description:
             work = partial(self._test_fixes, recording, answer, page)
-            self.tools.work.start_work(CommandReply(text=f"testing fixes for {name}", work=work))
-        return CommandReply()
+            self.tools.work.start_work(f"testing fixes for {name}", work)
 
     def _follow_answer(self, page: AnswerScreen, choice: Seq | Figure | str | None) -> None:
         if isinstance(choice, str) and choice.isdigit():
@@ -163,10 +153,9 @@ class PageOpener(Struct, eq=False):
         table = explanation_table(recording, answer, [describe_short_plan(plan) for plan in plans])
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
-    def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> CommandReply:
+    def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> None:
         if page.is_attached:
             page.show_fixes(self.name_jobs(table), plans)
-        return CommandReply()
 
     def open_commands(self, table: Table, page: Page) -> None:
         """Show a table whose rows are commands, and run the chosen one."""
@@ -210,44 +199,38 @@ class QuestionCommands(Struct, eq=False):
         return row.subject if row is not None else ("", "")
 
     def ask_question(self, words: str = "") -> None:
-        """Ask a question by its name and subject; without a name, list the questions that fit."""
+        """Ask a question by its name and subject; without a name, list those that fit. Raises CommandError."""
         from vcdebug.views.pending import question_named, questions_table, subject_of
 
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.ready_moment()
+        if moment is None:
             return
         if not words:
             self.pages.open_commands(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE)
             return
         name, _, subject_text = words.partition(" ")
-        try:
-            question = question_named(name)
-        except CommandError as error:
-            self.tools.current.show_message(error.format_line(), error=True)
-            return
+        question = question_named(name)
         subject = subject_text.strip() or subject_of(moment, question, *self._cursor_subject())
         work = partial(self._answer_question, moment.recording, question, subject)
-        self.tools.work.start_work(CommandReply(text=f"answering: {question.question_text}", work=work))
+        self.tools.work.start_work(f"answering: {question.question_text}", work)
 
     def _answer_question(self, recording: Recording, question: NamedQuestion, subject: str) -> CommandReply:
         from vcdebug.views.pending import answer_table
 
         table = answer_table(question, subject, question.answer(recording, subject))
-        return CommandReply(apply=partial(self.pages.open_after_work, table))
+        return CommandReply(apply=partial(self.pages.open_table, table))
 
     def search_fixes(self, name: str = "") -> None:
         """Search changes that get a job placed; each is replayed before it is shown."""
-        moment = self.tools.current.moment
-        if self.tools.current.ready_driver() is None or moment is None:
+        moment = self.tools.current.ready_moment()
+        if moment is None:
             return
         job = name or job_at(moment, *self._cursor_subject())
         if not job:
             self.tools.current.show_message("no job here: put the cursor on one, or :prove JOB", error=True)
             return
         words = f"testing fixes for {job}"
-        self.tools.work.start_work(
-            CommandReply(text=words, work=partial(self._search_fixes, moment.recording, job, words))
-        )
+        self.tools.work.start_work(words, partial(self._search_fixes, moment.recording, job, words))
 
     def _search_fixes(self, recording: Recording, job: str, progress_text: str) -> CommandReply:
         """Run trials in the work's thread, for at most SEARCH_SECONDS and while the result is wanted."""
@@ -273,13 +256,12 @@ class QuestionCommands(Struct, eq=False):
         run_search(search, try_edits, may_continue)
         return CommandReply(apply=partial(self._show_fixes, search, explanation.job))
 
-    def _show_fixes(self, search: FixSearch, job: str) -> CommandReply:
+    def _show_fixes(self, search: FixSearch, job: str) -> None:
         from vcdebug.views.pending import fixes_table
 
         plans = search.best_plans
         table = self.pages.name_jobs(fixes_table(search, job))
         self.tools.lay_over(PageScreen(table, FIX_PAGE), partial(self._apply_fix, plans))
-        return CommandReply()
 
     def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:
         if choice and isinstance(choice, str):
@@ -299,7 +281,7 @@ class LessonCommands:
     """The lesson that was opened last."""
 
     def open_lesson(self, name: str = "") -> None:
-        """Open a lesson by its name; without one, continue the last one, else list all."""
+        """Open a lesson by its name; without one, continue the last one, else list all. Raises LessonError."""
         from vcdebug.debugger.lesson import find_lesson, list_lessons
 
         name = name or self._open
@@ -309,18 +291,13 @@ class LessonCommands:
         if not name:
             self.pages.open_commands(lessons_table(list_lessons(), self.tools.store.answered_steps()), LESSON_PAGE)
             return
-        try:
-            lesson = find_lesson(name)
-            if moment.recording.snapshot.name != lesson.snapshot:
-                self.tools.open_next(NextScreen(lesson.snapshot, lesson=name))
-            else:
-                self._open_step(lesson, self._next_step(lesson))
-        except VcdebugError as error:
-            self.tools.current.show_message(error.format_line(), error=True)
-
-    def _next_step(self, lesson: Lesson) -> int:
+        lesson = find_lesson(name)
+        if moment.recording.snapshot.name != lesson.snapshot:
+            self.tools.open_next(NextScreen(lesson.snapshot, lesson=name))
+            return
         # A completed lesson starts again from the first step.
-        return self.tools.store.answered_steps().get(lesson.name, 0) % len(lesson.steps) + 1
+        answered = self.tools.store.answered_steps().get(lesson.name, 0)
+        self._open_step(lesson, answered % len(lesson.steps) + 1)
 
     def _open_step(self, lesson: Lesson, number: int) -> None:
         from vcdebug.debugger.lesson import find_place, show_cycle
@@ -348,30 +325,35 @@ class LessonCommands:
             self.tools.current.show_message(f"lesson {lesson.name} is done; {following}, :lesson lists all")
 
 
-class CommandTargets:
-    """What commands open, by name: pages, panels and files."""
+class ScreenParts:
+    """What keys and commands use beyond moving, and the targets that commands open by name."""
 
-    def __init__(self, tools: ScreenTools, pages: PageOpener, of_screen: Mapping[str, Callable[[str], object]]) -> None:
+    def __init__(self, tools: ScreenTools, of_screen: Mapping[str, Callable[[str], object]]) -> None:
         """`of_screen`: callbacks of the commands that act on the screen itself, by name."""
-        self.tools, self.pages = tools, pages
-        self.by_name: Mapping[str, Callable[[str], object]] = {
+        self.tools = tools
+        self.mark_commands = MarkCommands(tools)
+        self.what_if_commands = WhatIfCommands(tools)
+        self.copy_commands = CopyCommands(tools)
+        self.page_opener = PageOpener(tools, self.mark_commands.follow_figure)
+        self.question_commands = QuestionCommands(tools, self.page_opener)
+        lessons = LessonCommands(tools, self.page_opener)
+        self.targets: Mapping[str, Callable[[str], object]] = {
             "report": self._write_report,
             "save": self._save_notes,
             "load": self._load_notes,
-            **{name: partial(pages.open_page, name) for name in PAGES},
+            **{name: partial(self.page_opener.open_page, name) for name in PAGES},
             "waiting": self.open_waiting_jobs,
+            "ask": self.question_commands.ask_question,
+            "prove": self.question_commands.search_fixes,
+            "lesson": lessons.open_lesson,
             **of_screen,
         }
-
-    def open_target(self, name: str, argument: str) -> None:
-        self.by_name[name](argument)
 
     def open_waiting_jobs(self, cause: str = "") -> None:
         """Explain all pending jobs in a thread, since hundreds take seconds, and list them, or those of a cause."""
         moment = self.tools.current.moment
         if moment is not None:
-            work = partial(self._survey_jobs, moment.recording, cause)
-            self.tools.work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
+            self.tools.work.start_work(SURVEY_TEXT, partial(self._survey_jobs, moment.recording, cause))
 
     def _survey_jobs(self, recording: Recording, cause: str) -> CommandReply:
         from vcdebug.explain.pending.explanation import survey_jobs
@@ -382,14 +364,7 @@ class CommandTargets:
             self.tools.work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
         survey_jobs(recording, report_progress)
-        return CommandReply(apply=partial(self._open_survey, cause))
-
-    def _open_survey(self, cause: str) -> CommandReply:
-        try:
-            self.pages.open_page("waiting", cause)
-        except CommandError as error:
-            return CommandReply(text=error.format_line())
-        return CommandReply()
+        return CommandReply(apply=partial(self.page_opener.open_page, "waiting", cause))
 
     def _write_report(self, words: str) -> None:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
@@ -397,8 +372,8 @@ class CommandTargets:
 
         moment, snapshot_name = self.tools.current.moment, self.tools.snapshot_word
         if moment is not None:
-            work = partial(write_here, moment, words, snapshot_name)
-            self.tools.work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
+            write = partial(write_here, moment, words, snapshot_name)
+            self.tools.work.start_work("writing the report", lambda: CommandReply(text=write()))
 
     def _save_notes(self, words: str) -> None:
         driver = self.tools.current.driver

@@ -1,7 +1,10 @@
 """The main screen: the panels around the current event, the command line below them, and what each key does."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Final, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,15 +15,15 @@ from textual.screen import Screen
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
 from vcdebug.tui.config import UserSettings, require_theme
 from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN_KEYS, main_screen_keys, show_footer_keys
 from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader, ScreenState
-from vcdebug.tui.main.command_line import CommandLine, Movement, ScreenTools
+from vcdebug.tui.main.command_line import CommandLine, ScreenTools
 from vcdebug.tui.main.layout import MIDDLE_PANELS, MainLayout
-from vcdebug.tui.main.parts import ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
@@ -29,6 +32,9 @@ from vcdebug.tui.widgets.bars import FirstKeys, Footer, Header, Status, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
+
+if TYPE_CHECKING:
+    from vcdebug.tui.main.pages import ScreenParts
 
 Result = TypeVar("Result")
 FIRST_FRAME_SECONDS = 0.05
@@ -62,7 +68,6 @@ class MainScreen(Screen[NextScreen]):
         def start_thread(work: Callable[[], None]) -> None:
             self.run_worker(work, thread=True)
 
-        self.movement = Movement(self.current, focused)
         self.work = BackgroundWork(start_thread, self.post_message, self.show_message, self._show_progress)
         self.panel_rerun = PanelRerun(start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
@@ -72,8 +77,7 @@ class MainScreen(Screen[NextScreen]):
             self._status,
             focused=focused,
             focus=self.set_focus,
-            # `parts` needs the command line, so it does not exist before the first command.
-            open_what=lambda name, argument: self.parts.command_targets.open_target(name, argument),
+            open_what=lambda name, argument: self.parts.targets[name](argument),
         )
         self.session_keeper = SessionKeeper(
             store,
@@ -83,7 +87,7 @@ class MainScreen(Screen[NextScreen]):
             panel=self._panels.get_panel,
             focused_grid=focused,
         )
-        tools = ScreenTools(
+        self._tools = ScreenTools(
             self.current,
             self.work,
             self.commands,
@@ -91,21 +95,23 @@ class MainScreen(Screen[NextScreen]):
             focused,
             settings.clipboard,
             start.command_line_name(),
-            go_to_event=self.movement.goto_event,
+            go_to_event=self.goto_event,
             copy=lambda text, clipboard: copy_text(self.app, text, clipboard),
             store=store,
             open_next=lambda target: self.parts.what_if_commands.leave_recording(lambda: self.dismiss(target)),
         )
-        self.parts = ScreenParts(tools, self._screen_targets())
+
+    @cached_property
+    def parts(self) -> ScreenParts:
+        """What keys and commands use beyond moving: many modules, of which the first frame needs none."""
+        from vcdebug.tui.main.pages import ScreenParts
+
+        return ScreenParts(self._tools, self._screen_targets())
 
     def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
         """The callbacks of the commands that act on this screen, by the command's name; each takes its argument."""
         return {
             "help": lambda _: self.action_help(),
-            # Lambdas: naming `parts.question_commands` here would import what only its key needs.
-            "lesson": lambda name: self.parts.lesson_commands.open_lesson(name),
-            "prove": lambda job: self.parts.question_commands.search_fixes(job),
-            "ask": lambda words: self.parts.question_commands.ask_question(words),
             "explain": self.action_explain,
             "panel": self.show_panel,
             "theme": self.choose_theme,
@@ -285,12 +291,9 @@ class MainScreen(Screen[NextScreen]):
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
-        try:
-            self.app.theme = require_theme(word)
-        except VcdebugError as error:
-            self.show_message(error.format_line(), error=True)
-        else:
-            self.store.save_theme(self.app.theme, self.settings.theme)
+        """Change the theme and remember it; raises ConfigError for a word that names none."""
+        self.app.theme = require_theme(word)
+        self.store.save_theme(self.app.theme, self.settings.theme)
 
     def run_command(self, text: str) -> None:
         self.commands.run_command(text)
@@ -314,7 +317,20 @@ class MainScreen(Screen[NextScreen]):
 
     @on(messages.GotoRequested)
     def goto_asked(self, event: messages.GotoRequested) -> None:
-        self.movement.goto_event(event.seq)
+        self.goto_event(event.seq)
+
+    def goto_event(self, seq: Seq) -> None:
+        """Go to an event; 0 does nothing."""
+        if seq:
+            self.current.move_to(lambda driver: driver.goto_event(seq))
+
+    def goto_row(self) -> None:
+        """Go to the event of the row under the cursor."""
+        row = self.focused_grid.cursor_row
+        if row is not None and row.seq:
+            self.goto_event(row.seq)
+        else:
+            self.show_message("this row has no event")
 
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
@@ -325,10 +341,13 @@ class MainScreen(Screen[NextScreen]):
         KEY_ACTIONS[name](self)
 
     def action_step(self, verb: DriverStep, back: bool = False) -> None:
-        self.movement.make_step(verb, back=back)
+        self.current.move_to(lambda driver: driver.take_step(verb, back=back))
 
     def action_about(self, back: bool) -> None:
-        self.movement.goto_next_about(back=back)
+        """Go to the next or previous event about the row's object, else about the current job."""
+        row, job = self.focused_grid.cursor_row, self.moment.job if self.moment is not None else ""
+        kind, name = row.subject if row is not None and row.subject[1] else ("job", job)
+        self.current.move_to(lambda driver: driver.next_about(kind, name, back=back))
 
     def action_palette(self) -> None:
         from textual.command import CommandPalette
@@ -364,7 +383,7 @@ class MainScreen(Screen[NextScreen]):
         """Why a job is Pending: the named one, the one under the cursor, or the current one; else all Pending jobs."""
         row = self.focused_grid.cursor_row
         if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
-            self.parts.command_targets.open_waiting_jobs()
+            self.parts.open_waiting_jobs()
 
     def action_zoom(self) -> None:
         if self.maximized is None:
@@ -391,9 +410,9 @@ class MainScreen(Screen[NextScreen]):
 
 
 KEY_ACTIONS: Final[Mapping[str, Callable[[MainScreen], object]]] = {
-    "down": lambda main: main.movement.step_down(),
-    "last_position": lambda main: main.movement.goto_last_position(),
-    "run_to_cursor": lambda main: main.movement.goto_row(),
+    "down": lambda main: main.current.move_to(Driver.step_down),
+    "last_position": lambda main: main.current.move_to(Driver.last_position),
+    "run_to_cursor": MainScreen.goto_row,
     "command": lambda main: main.commands.open_prompt("command"),
     "goto": lambda main: main.commands.open_prompt("goto"),
     "filter": lambda main: main.commands.open_prompt("filter"),

@@ -17,6 +17,7 @@ from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.fields import describe_fields
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import MAX_SHORT_FIXES
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
@@ -39,8 +40,6 @@ PAGE_HINTS = (
     KeyHint(("page.back",), "back"),
 )
 FEW_HINTS: Final = (KeyHint(("page.filter",), "filter"), KeyHint(("page.back",), "back"))
-MAX_FIXES: Final = 3
-"""The number of tested fixes that an answer shows."""
 SAMPLED_ROWS = 200
 """Number of rows that are searched for one with an event."""
 
@@ -213,7 +212,7 @@ class AnswerScreen(DetailScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(str(number), f"fix({number})", f"make fix {number}, in a branch", id=f"answer.fix-{number}")
-            for number in range(1, MAX_FIXES + 1)
+            for number in range(1, MAX_SHORT_FIXES + 1)
         ),
         Binding("exclamation_mark", "prove", "find more fixes for the job", id="answer.prove"),
     ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Generator, Sequence
 from typing import Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import MAX_SHORT_FIXES, Explanation
 from vcdebug.explain.pending.explanation import PANIC_CAUSE
 from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
 from vcdebug.recording.effects import cycle_effects
@@ -302,7 +302,6 @@ def describe_conclusion(search: FixSearch) -> str:
 
 # The few fixes of a plain answer.
 
-MAX_SHORT_FIXES: Final = 3
 MIN_SHORT_TRIALS, MAX_SHORT_TRIALS, EVENTS_OF_SHORT_TRIALS = 12, 40, 150_000
 """Limits of tested fixes in a plain answer: replays at least and at most, and events of all replays."""
 MAX_FIRST_TRIALS: Final = 160

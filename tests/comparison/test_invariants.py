@@ -12,8 +12,8 @@ from vcdebug.framework.record import ActionEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.views import problems as problem_list
-from vcdebug.views.problems import problems_table
+from vcdebug.views import conf as problem_list
+from vcdebug.views.conf import problems_table
 
 
 def one_job(*tiers: str) -> Recording:

@@ -24,6 +24,7 @@ from vcdebug.debugger.lesson import (
     show_cycle,
 )
 from vcdebug.debugger.notebook import evaluate_text
+from vcdebug.errors import VcdebugError
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.branch import OpenRecordings
 
@@ -107,21 +108,22 @@ def test_a_place_that_is_never_reached_is_an_error() -> None:
     [
         ("title: T\nsnapshot: s\nsteps: []", "steps is missing"),
         ("title: T\nsnapshot: s\nsteps: [{at: cycle}]", "question is missing"),
-        ("title: T\nsnapshot: s\nsteps: [{ad: cycle}]", "no field ad"),
+        ("title: T\nsnapshot: s\nsteps: [{ad: cycle}]", "unknown field ad"),
         (
             "title: T\nsnapshot: s\nplace: first\nsteps: [{at: c, question: q, answer: a, explanation: e}]",
-            "not a number",
+            "place is 'first'",
         ),
-        ("titel: T", "no field titel"),
-        ("- 1", "is not a mapping"),
+        ("titel: T", "unknown field titel"),
+        ("- 1", "write a mapping of title"),
         ("{", "not YAML"),
     ],
 )
 def test_a_malformed_lesson_is_one_error_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "lesson.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(LessonError, match=message):
+    with pytest.raises(VcdebugError) as caught:
         read_lesson(file)
+    assert message in caught.value.format_line()
 
 
 def test_an_unknown_lesson_names_the_nearest() -> None:

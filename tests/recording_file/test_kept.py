@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
@@ -202,7 +203,9 @@ def test_screen_opens_the_cached_recording(tmp_path: Path) -> None:
 def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
     stop, keeping, said = Event(), RecordingCache(tmp_path), list[object]()
 
-    worker.load_and_replay(worker.Start.from_word(str(SNAPSHOT), kept=keeping), said.append, stop, drawn=stop.set)
+    worker.load_and_replay(
+        replace(worker.Start.from_word(str(SNAPSHOT)), kept=keeping), said.append, stop, drawn=stop.set
+    )
 
     assert isinstance(said[-1], CycleReady)
     assert [] == keeping.list_entries()
@@ -210,7 +213,7 @@ def test_leaving_does_not_wait_for_the_recording_cache(tmp_path: Path) -> None:
 
 def _opened(folder: RecordingCache) -> Recording:
     found: list[object] = []
-    worker.load_and_replay(worker.Start.from_word(str(SNAPSHOT), kept=folder), found.append, Event())
+    worker.load_and_replay(replace(worker.Start.from_word(str(SNAPSHOT)), kept=folder), found.append, Event())
     ready = found[-1]
     assert isinstance(ready, CycleReady)
     return ready.recording

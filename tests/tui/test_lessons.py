@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.debugger.lesson import find_lesson, find_place
-from vcdebug.tui.screens.lesson import LessonScreen
+from vcdebug.tui.screens.dialogs import LessonScreen
 from vcdebug.tui.session_state import SessionStore
 
 LESSON = find_lesson("preempt-works")

@@ -17,9 +17,9 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.views.headline import span_outcome
 from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pending import waiting_table
-from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import format_table
 from vcdebug.whatif.branch import undo_last_edit, with_edits
 

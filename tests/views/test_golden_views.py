@@ -21,7 +21,7 @@ from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 from vcdebug.snapshot.sources import find_bundled
-from vcdebug.views.conf import conf_table
+from vcdebug.views.conf import conf_table, problems_table, quirks_table
 from vcdebug.views.effects import effects_table, evictions_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view, subject_detail
@@ -30,7 +30,6 @@ from vcdebug.views.jobs import jobs_table
 from vcdebug.views.log import log_table
 from vcdebug.views.nodes import hypernodes_table, nodes_table
 from vcdebug.views.order import orders_table
-from vcdebug.views.problems import problems_table, quirks_table
 from vcdebug.views.queues import cluster_page, queue_page, queues_table
 from vcdebug.views.statement import statement_table
 from vcdebug.views.table import Table, format_table

@@ -9,7 +9,7 @@ from vcdebug.framework.record import Level
 from vcdebug.recording import replay
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle
 from vcdebug.views import overview
-from vcdebug.views.span_outcomes import span_outcome
+from vcdebug.views.headline import span_outcome
 from vcdebug.views.table import format_table
 
 

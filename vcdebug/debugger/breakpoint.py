@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.debugger import expression, expression_tokens
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind, find_kind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.debugger.figures import parse_figure
@@ -264,8 +264,7 @@ def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
     token = reader.read_token()
     name = KIND_ALIASES.get(token.text, token.text)
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
-        kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS["function"])
-        return kind.parse_words([token.text])
+        return find_kind("function").parse_words([token.text])
     if name not in BREAKPOINT_KINDS:
         every = f"kinds are {', '.join(BREAKPOINT_KINDS)}"
         hint = closest_name_hint(token.text, BREAKPOINT_KINDS, every)
@@ -275,8 +274,7 @@ def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
         reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS
     ):
         words.append(reader.read_token().text_content)
-    kind = resolve_reference(BREAKPOINT_KINDS[name])
-    return kind.parse_words(words)
+    return find_kind(name).parse_words(words)
 
 
 def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recording: Recording | None) -> None:
@@ -285,7 +283,9 @@ def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recor
         start = reader.next_token.position
         point.kind.has_condition = True
         check = None if recording is None else partial(parse_figure, recording)
-        point.condition = expression.read_expression(reader, _known_fields(point.kind), check)
+        # The type of a kind's own fields depends on its figure.
+        known: expression.KnownFields = {**FIELD_TYPES, **dict.fromkeys(point.kind.FIELDS, "any")}
+        point.condition = expression.read_expression(reader, known, check)
         point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
@@ -326,8 +326,3 @@ def _read_log_text(reader: expression_tokens.TokenReader, field_names: Sequence[
     if unknown:
         raise reader.error_at(f"no field {unknown[0]!r}; fields are {', '.join(field_names)}", token)
     return token.text_content
-
-
-def _known_fields(kind: BreakpointKind) -> expression.KnownFields:
-    """The fields of every event, and those of the kind, whose type depends on the figure."""
-    return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

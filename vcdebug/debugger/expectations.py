@@ -8,18 +8,17 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
-from vcdebug.errors import VcdebugError, closest_name_hint
+from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
 from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.snapshot.yaml_documents import DocumentError, FieldKinds, check_fields, yaml_documents
 
 TOTAL_FIELDS: Final = ("evictions", "nodes", "waiting")
 """Numbers of the whole cycle: pods evicted, nodes that get pods, jobs that stay unscheduled."""
-FieldKinds = Mapping[str, tuple[type, ...]]
 _CASE_KINDS: Final[FieldKinds] = {
     "snapshot": (str,),
     "name": (str,),
@@ -34,7 +33,6 @@ _CASE_KINDS: Final[FieldKinds] = {
 }
 _JOB_KINDS: Final[FieldKinds] = {"placed": (bool,), "cause": (str, list), "pods": (int,), "nodes": (int, list)}
 _POD_KINDS: Final[FieldKinds] = {"placed": (bool,), "evicted": (bool,), "node": (str, list)}
-_WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", list: "a list", dict: "a mapping"}
 
 
 class ExpectationVerdict(NamedTuple):
@@ -80,15 +78,15 @@ def read_expectations(text: str, where: str) -> list[Expectation]:
 
 
 def _read_expectation(raw: object, where: str) -> Expectation:
-    case = _check_fields(raw, _CASE_KINDS, where)
+    case = check_fields(raw, _CASE_KINDS, where)
     snapshot = case.get("snapshot")
     if not isinstance(snapshot, str):
         raise VcdebugError("missing field snapshot", "a path or the name of a bundled snapshot", where)
     jobs = {
-        job: _check_fields(fields, _JOB_KINDS, f"{where}.jobs.{job}") for job, fields in _iter_mapping(case.get("jobs"))
+        job: check_fields(fields, _JOB_KINDS, f"{where}.jobs.{job}") for job, fields in _iter_mapping(case.get("jobs"))
     }
     pods = {
-        pod: _check_fields(fields, _POD_KINDS, f"{where}.pods.{pod}") for pod, fields in _iter_mapping(case.get("pods"))
+        pod: check_fields(fields, _POD_KINDS, f"{where}.pods.{pod}") for pod, fields in _iter_mapping(case.get("pods"))
     }
     totals = {field: count for field in TOTAL_FIELDS if isinstance(count := case.get(field), int)}
     if not (jobs or pods or totals):
@@ -116,20 +114,6 @@ def _text_list(raw: object) -> tuple[str, ...]:
 def _iter_mapping(raw: object) -> Iterator[tuple[str, object]]:
     if isinstance(raw, Mapping):
         yield from ((str(name), value) for name, value in raw.items())
-
-
-def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, object]:
-    """Check that every field is known and has its type; raises an error with its name."""
-    if not isinstance(raw, Mapping):
-        raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
-    for field, value in raw.items():
-        if field not in kinds:
-            raise VcdebugError(f"unknown field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
-        types = kinds[field]
-        # The exact type: bool is a subclass of int, and `nodes: true` is an error.
-        if type(value) not in types:
-            raise VcdebugError(f"{field} is {value!r}", f"write {' or '.join(_WORDS[kind] for kind in types)}", where)
-    return {str(field): value for field, value in raw.items()}
 
 
 def check_expectation(expectation: Expectation, recording: Recording) -> list[ExpectationVerdict]:

@@ -13,15 +13,24 @@ from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
+from vcdebug.snapshot.yaml_documents import DocumentError, FieldKinds, check_fields, yaml_documents
 from vcdebug.whatif.branch import ORIGINAL, OpenRecordings
 
 LESSON_FOLDER: Final = Path(__file__).parents[1] / "lessons"
 LETTERS: Final = "abcdefgh"
-_LESSON_KEYS: Final = ("title", "place", "snapshot", "article", "steps")
 _LAST_PLACE: Final = 99
+_LESSON_KINDS: Final[FieldKinds] = {
+    **dict.fromkeys(("title", "snapshot", "article"), (str,)),
+    "place": (int,),
+    "steps": (list,),
+}
 _STEP_TEXTS: Final = ("at", "question", "answer", "explanation", "article")
-_STEP_KEYS: Final = (*_STEP_TEXTS, "cycle", "choices", "holds", "figures", "stops")
+_STEP_KINDS: Final[FieldKinds] = {
+    **dict.fromkeys(_STEP_TEXTS, (str, int, float, bool)),
+    **dict.fromkeys(("choices", "holds"), (list,)),
+    **dict.fromkeys(("figures", "stops"), (dict,)),
+    "cycle": (int,),
+}
 
 
 class LessonError(VcdebugError):
@@ -97,60 +106,27 @@ def read_lesson(file: Path) -> Lesson:
         document = next(yaml_documents(file.read_text(encoding="utf-8")), None)
     except DocumentError as error:
         raise LessonError(f"not YAML: {error}", where=file.name) from error
-    fields = _check_keys(document, _LESSON_KEYS, ("title", "snapshot", "steps"), file.name)
-    steps = fields["steps"]
-    if not isinstance(steps, list) or not steps:
-        raise LessonError("steps is not a list", "write one entry per question", file.name)
-    read = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(steps, start=1))
-    title, snapshot, article = (str(fields.get(key, "")).strip() for key in ("title", "snapshot", "article"))
-    place = fields.get("place", _LAST_PLACE)
-    if not isinstance(place, int):
-        raise LessonError(f"place {place!r} is not a number", "write its place among the lessons", file.name)
-    return Lesson(file.stem, title, snapshot, article, read, place)
-
-
-def _check_keys(raw: object, allowed: tuple[str, ...], needed: tuple[str, ...], where: str) -> Mapping[str, object]:
-    if not isinstance(raw, Mapping):
-        raise LessonError("is not a mapping", f"write {', '.join(allowed)}", where)
-    for key in raw:
-        if key not in allowed:
-            raise LessonError(f"no field {key}", closest_name_hint(str(key), allowed, ", ".join(allowed)), where)
-    for key in needed:
-        if not raw.get(key):
-            raise LessonError(f"{key} is missing", f"write {key}", where)
-    return raw
+    fields = check_fields(document, _LESSON_KINDS, file.name, ("title", "snapshot", "steps"))
+    steps = tuple(_read_step(raw, f"{file.name}: step {number}") for number, raw in enumerate(fields["steps"], start=1))
+    title, snapshot, article = (fields.get(key, "").strip() for key in ("title", "snapshot", "article"))
+    return Lesson(file.stem, title, snapshot, article, steps, fields.get("place", _LAST_PLACE))
 
 
 def _read_step(raw: object, where: str) -> LessonStep:
-    fields = _check_keys(raw, _STEP_KEYS, ("at", "question", "answer", "explanation"), where)
+    fields = check_fields(raw, _STEP_KINDS, where, ("at", "question", "answer", "explanation"))
     place, question, answer, explanation, article = (str(fields.get(key, "")).strip() for key in _STEP_TEXTS)
-    figures, stops = (_mapping_at(fields, key, where) for key in ("figures", "stops"))
     return LessonStep(
         place,
         question,
         answer,
         explanation,
         article,
-        _texts_at(fields, "choices", where),
-        _texts_at(fields, "holds", where),
-        {str(text): str(value) for text, value in figures.items()},
-        {str(line): int(str(count)) for line, count in stops.items()},
-        int(str(fields.get("cycle", 1))),
+        choices=tuple(map(str, fields.get("choices", ()))),
+        conditions=tuple(map(str, fields.get("holds", ()))),
+        figures={str(text): str(value) for text, value in fields.get("figures", {}).items()},
+        stops={str(line): int(count) for line, count in fields.get("stops", {}).items()},
+        cycle=fields.get("cycle", 1),
     )
-
-
-def _mapping_at(fields: Mapping[str, object], key: str, where: str) -> Mapping[object, object]:
-    mapping = fields.get(key, {})
-    if not isinstance(mapping, Mapping):
-        raise LessonError(f"{key} is not a mapping", "write NAME: VALUE", where)
-    return mapping
-
-
-def _texts_at(fields: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
-    texts = fields.get(key, [])
-    if not isinstance(texts, list):
-        raise LessonError(f"{key} is not a list", "write one entry per line", where)
-    return tuple(map(str, texts))
 
 
 def show_cycle(open_: OpenRecordings, number: int) -> OpenRecordings:

@@ -59,8 +59,8 @@ class Notebook:
             return ["it does not hold breakpoints, watches and bookmarks"]
         self._other_data.update({key: entry for key, entry in data.items() if key not in (*NOTEBOOK_PARTS, "version")})
         readers: dict[str, Callable[[Json], object]] = {
-            "breakpoints": self._read_breakpoint,
-            "watches": self._read_watch,
+            "breakpoints": lambda entry: self.breakpoints.add_breakpoint(_checked_text(entry)),
+            "watches": lambda entry: self.watches.keep_watch(_checked_text(entry)),
             "bookmarks": self._read_bookmark,
         }
         faults: list[str] = []
@@ -83,12 +83,6 @@ class Notebook:
             return f"{part}: {entry!r}: {reason}"
         return ""
 
-    def _read_breakpoint(self, entry: str) -> None:
-        self.breakpoints.add_breakpoint(_checked_text(entry))
-
-    def _read_watch(self, entry: str) -> None:
-        self.watches.keep_watch(_checked_text(entry))
-
     def _read_bookmark(self, entry: JsonObject) -> None:
         seq, cycle = int(entry["event"]), int(entry.get("cycle", 1))
         if seq < 1 or cycle < 1:
@@ -107,14 +101,9 @@ def _checked_text(entry: object) -> str:
 
 
 def _bookmark_data(mark: Bookmark) -> JsonDict:
-    data: JsonDict = {"event": mark.seq}
-    if mark.note:
-        data["note"] = mark.note
-    if mark.cycle != 1:
-        data["cycle"] = mark.cycle
-    if mark.branch:
-        data["branch"] = True
-    return data
+    stated = {"event": mark.seq, "note": mark.note, "cycle": mark.cycle, "branch": mark.branch}
+    usual = {"note": "", "cycle": 1, "branch": False}
+    return {key: value for key, value in stated.items() if value != usual.get(key)}
 
 
 # Numbered lists: entries keep their numbers when others are removed.
@@ -287,13 +276,10 @@ class BreakpointList(NumberedList["Breakpoint"]):
         lines: list[BreakpointLogLine] = []
         for point in self:
             if point.enabled and point.log is not None:
-                passed = (hit for hit in point.hit_seqs(recording) if _is_passed(seq, hit, target, step))
+                hits = point.hit_seqs(recording)
+                passed = (hit for hit in hits if (seq < hit <= target if step == FORWARD else target <= hit < seq))
                 lines.extend(BreakpointLogLine(hit, point.number, point.log_text(recording, hit)) for hit in passed)
         return sorted(lines, key=lambda line: (line.seq * step, line.number))
-
-
-def _is_passed(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
-    return seq < hit <= target if step == FORWARD else target <= hit < seq
 
 
 class WatchError(VcdebugError):

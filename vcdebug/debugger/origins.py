@@ -4,8 +4,7 @@ Facts form a graph: a figure after an event, an event, a field of a manifest. Ea
 rule, down to the fields, which follow from nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import repeat
 from typing import Final
 
@@ -88,7 +87,9 @@ def origin_of(recording: Recording, fact: Fact) -> Origin:
     if isinstance(fact, FieldFact):
         return Origin()
     if isinstance(fact, EventFact):
-        return _event_origin(recording.event_at(fact.seq), recording, fact.seq)
+        event = recording.event_at(fact.seq)
+        find_origin = EVENT_ORIGINS.get(type(event))
+        return Origin() if find_origin is None else find_origin(event, recording, fact.seq)
     return _figure_origin(recording, *fact)
 
 
@@ -139,16 +140,9 @@ def _written_origin(recording: Recording, figure: Figure, change: figures.Figure
 # Events: what they read.
 
 
-@singledispatch
-def _event_origin(event: record.Event, recording: Recording, seq: Seq) -> Origin:
-    """The origin of an event; empty for types without a registered function."""
-    return Origin()
-
-
-@_event_origin.register
-def _(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
+def _call_origin(event: record.HookEvent, recording: Recording, seq: Seq) -> Origin:
     equation = equation_at(recording, seq)
-    sources = [] if equation is None else list(_operands(recording, seq, equation))
+    sources = [] if equation is None else list(_operand_sources(recording, seq, equation))
     rule = "" if equation is None else "; ".join(filter(None, (equation.formula, equation.note)))
     if event.offers and not event.candidates:
         rule = f"no candidates; {rule}"
@@ -185,23 +179,22 @@ def _admission_votes(recording: Recording, seq: Seq) -> Iterator[Seq]:
             yield earlier
 
 
-@_event_origin.register
-def _(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
+def _operation_origin(event: record.OpEvent, recording: Recording, seq: Seq) -> Origin:
     if event.op in record.PLACING_OPS:
         decision = find_search(recording, seq)
         freed = (("makes room", eviction) for eviction in _evictions_for(recording, seq, event))
         steps = (("search", decision.predicate_seq), ("scores", decision.scores), ("choice", decision.choice), *freed)
-        return Origin(f"{decision.action} places it", _steps(steps))
+        return Origin(f"{decision.action} places it", _event_sources(steps))
     if event.op == record.EVICT_OP:
         question = victim_question_before(recording, seq)
         if question is None:
             rule = f"evicted: {event.reason or 'a plan is applied'}"
-            return Origin(rule, _steps(_dry_run_of(recording, seq, event)))
+            return Origin(rule, _event_sources(_dry_run_of(recording, seq, event)))
         votes = [Source(f"tier {vote.tier}", EventFact(vote.seq)) for vote in question.votes if vote.seq is not None]
         whom = f" for {question.task}" if question.task else ""
         simulated = _dry_run_of(recording, seq, event) if dry_run_search_at(recording, seq) is not None else ()
         rule = f"a victim{whom}: tier {question.deciding_tier} decides"
-        return Origin(rule, (*votes, *_steps(simulated)))
+        return Origin(rule, (*votes, *_event_sources(simulated)))
     return _undo_origin(recording, seq, event)
 
 
@@ -210,10 +203,10 @@ def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origi
     undone = last_operation(recording, event.task, seq)
     statement, _ = next(recording.events_before(record.StatementEvent, seq, undone + 1), (0, None))
     rule = "an operation of this statement" if statement else "a plugin's handler refused the operation"
-    return Origin(rule, _steps((("statement", statement), ("undoes", undone))))
+    return Origin(rule, _event_sources((("statement", statement), ("undoes", undone))))
 
 
-def _steps(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
+def _event_sources(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:
     """(part in the rule, event) pairs as sources; event 0 stands for none and is left out."""
     return tuple(Source(role, EventFact(seq)) for role, seq in steps if seq)
 
@@ -239,15 +232,14 @@ def _evictions_for(recording: Recording, seq: Seq, event: record.OpEvent) -> Ite
             yield earlier
 
 
-@_event_origin.register
-def _(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
+def _statement_origin(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     guard = find_guarding_call(recording, seq)
     equation = equation_at(recording, seq)
     if equation is None:
         operations = (last_operation(recording, task, seq, op) for op, task, _ in event.ops[:MAX_SOURCES])
         rule = STATEMENT_RULES[event.what] if event.ops else "no operation was made"
-        return Origin(rule, _steps(zip(repeat("operation"), operations)))
-    operands = tuple(_operands(recording, seq, equation))
+        return Origin(rule, _event_sources(zip(repeat("operation"), operations)))
+    operands = tuple(_operand_sources(recording, seq, equation))
     return Origin(equation.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
 
 
@@ -260,15 +252,13 @@ STATEMENT_RULES: Final[Mapping[str, str]] = {
 }
 
 
-@_event_origin.register
-def _(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
+def _best_origin(event: record.BestEvent, recording: Recording, seq: Seq) -> Origin:
     equation, scores = equation_at(recording, seq), scores_before(recording, seq)
-    sources = _steps((("scores", seq - 1 if event.kind != "node" else 0 if scores is None else scores[0]),))
+    sources = _event_sources((("scores", seq - 1 if event.kind != "node" else 0 if scores is None else scores[0]),))
     return Origin("" if equation is None else f"{equation.title}: {equation.note}", sources)
 
 
-@_event_origin.register
-def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
+def _score_origin(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     ranked = rank_nodes(recording, seq)
     best = join_names((f"{node_rank.node} {format_number(node_rank.total)}" for node_rank in ranked), MAX_SCORES)
     rule = (
@@ -276,11 +266,10 @@ def _(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     )
     searches = recording.events_before(record.PredicateEvent, seq)
     search = next((at for at, before in searches if before.task == event.task), 0)
-    return Origin(rule, _steps((("search", search),)))
+    return Origin(rule, _event_sources((("search", search),)))
 
 
-@_event_origin.register
-def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
+def _predicate_origin(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
     equation = equation_at(recording, seq)
     dim = "" if equation is None or equation.deciding_name is None else equation.deciding_name
     request = Source("request", FigureFact(Figure(TASK, event.task, "request", dim), seq))
@@ -289,8 +278,7 @@ def _(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:
     return Origin("" if equation is None else equation.note, (request, *rooms)[:MAX_SOURCES])
 
 
-@_event_origin.register
-def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
+def _pop_origin(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     equation, rival = equation_at(recording, seq), next_rival(recording, seq)
     if equation is None or rival is None or equation.deciding_name is None:
         part = {TASK: "status", JOB: "phase", QUEUE: "weight"}.get(event.kind)
@@ -307,40 +295,52 @@ def _(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     return Origin(f"{equation.title}: {criterion}", tuple(sources))
 
 
-@_event_origin.register
-def _(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
+def _random_origin(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
     return Origin(
         f"upstream picks a random number below {event.n}, the node at which dry runs start; the replay uses 0"
     )
 
 
-@_event_origin.register
-def _(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
+def _state_origin(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
     rule = "every figure of the session at this event, after all operations so far"
-    return first_sources(rule, "job", _phases(event.jobs, seq))
+    return first_sources(rule, "job", _phase_sources(event.jobs, seq))
 
 
-def _phases(jobs: Iterable[JobId], seq: Seq) -> Iterator[Source]:
+def _phase_sources(jobs: Iterable[JobId], seq: Seq) -> Iterator[Source]:
     return (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in jobs)
 
 
-@_event_origin.register
-def _(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
+def _close_origin(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
     rule = "the session closes: each job's phase and conditions are written"
-    return first_sources(rule, "job", _phases(event.jobs, seq))
+    return first_sources(rule, "job", _phase_sources(event.jobs, seq))
 
 
-@_event_origin.register
-def _(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
+def _action_origin(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
     setting = FieldFact("scheduler.conf", "", ("actions",), " ".join(recording.conf.actions))
     rule = f"{event.action} has nothing more to try" if event.what == "end" else "actions run in their order"
     return Origin(rule, (Source("setting", setting),))
 
 
+EVENT_ORIGINS: Final[Mapping[type, Callable[..., Origin]]] = {
+    record.HookEvent: _call_origin,
+    record.OpEvent: _operation_origin,
+    record.StatementEvent: _statement_origin,
+    record.BestEvent: _best_origin,
+    record.ScoreEvent: _score_origin,
+    record.PredicateEvent: _predicate_origin,
+    record.PopEvent: _pop_origin,
+    record.RandomEvent: _random_origin,
+    record.StateEvent: _state_origin,
+    record.CloseEvent: _close_origin,
+    record.ActionEvent: _action_origin,
+}
+"""Event type → the function that finds the origin of such an event."""
+
+
 # Operands of an equation: the figure behind each number.
 
 
-def _operands(recording: Recording, seq: Seq, equation: Equation) -> Iterator[Source]:
+def _operand_sources(recording: Recording, seq: Seq, equation: Equation) -> Iterator[Source]:
     """The figures of the deciding line; where none decides, of the first dimension or of each check, task or queue."""
     lines = [term for term in equation.terms if term.is_met is not None] or list(equation.terms)
     terms = [equation.deciding_term] if equation.deciding_term else lines[:1] if equation.kind == "dimension" else lines

@@ -121,7 +121,7 @@ def _split_dimensions(recording: Recording, value: object) -> Iterator[tuple[str
         yield "", float(value)
 
 
-def _columns(numbers: str, texts: str, *, after: str = "", place: bool = False) -> Mapping[str, str]:
+def _column_types(numbers: str, texts: str, *, after: str = "", place: bool = False) -> Mapping[str, str]:
     """Column → type, in this order: `numbers`, PLACE_FIELDS if `place`, `texts`, and the numbers in `after`."""
     place_fields = PLACE_FIELDS if place else ()
     return {
@@ -132,36 +132,44 @@ def _columns(numbers: str, texts: str, *, after: str = "", place: bool = False) 
 
 
 def _amounts_table(kind: str) -> RecordedTable:
-    columns = _columns("seq", f"{kind} figure plugin dimension", after="amount")
+    columns = _column_types("seq", f"{kind} figure plugin dimension", after="amount")
     text = f"each figure of each {kind}: the opening one at seq 0, then each change, in cores, bytes and whole devices"
     return RecordedTable(text, columns, partial(_iter_amounts, kind=kind))
 
 
-_VERDICT_TYPES = {**_columns("seq", "action task node"), "feasible": "yes or no", **_columns("", "plugin reason")}
-_OPERATION_TYPES = {**_columns("seq", "op status", place=True), "eviction": "yes or no", **_columns("", "via reason")}
+_VERDICT_TYPES = {
+    **_column_types("seq", "action task node"),
+    "feasible": "yes or no",
+    **_column_types("", "plugin reason"),
+}
+_OPERATION_TYPES = {
+    **_column_types("seq", "op status", place=True),
+    "eviction": "yes or no",
+    **_column_types("", "via reason"),
+}
 TABLES: Final[Mapping[str, RecordedTable]] = {
     "events": RecordedTable("every event, with the fields that conditions know", EVENT_TYPES, _iter_events),
     "votes": RecordedTable(
         "each candidate victim at each plugin: allows, protects or abstains",
-        _columns("seq", "point plugin candidate candidate_job candidate_queue answer", place=True),
+        _column_types("seq", "point plugin candidate candidate_job candidate_queue answer", place=True),
         _iter_votes,
     ),
     "verdicts": RecordedTable("each node at each pass of predicates, with each reason", _VERDICT_TYPES, _iter_verdicts),
     "scores": RecordedTable(
         "each node's score by plugin, and the total",
-        _columns("seq", "action task node part", after="score"),
+        _column_types("seq", "action task node part", after="score"),
         _iter_scores,
     ),
     "operations": RecordedTable("each operation on a task", _OPERATION_TYPES, _iter_operations),
     "statements": RecordedTable(
         "the operations of each statement that is committed or discarded",
-        {**_columns("seq", "action what"), **_columns("number", "op task node")},
+        {**_column_types("seq", "action what"), **_column_types("number", "op task node")},
         _iter_statements,
     ),
     **{f"{kind}_amounts": _amounts_table(kind) for kind in (figures.NODE, figures.JOB, figures.QUEUE)},
     "metrics": RecordedTable(
         "each metric that the scheduler sets in the cycle, with its last value, in the scheduler's units",
-        _columns("", "name labels set_by", after="value"),
+        _column_types("", "name labels set_by", after="value"),
         _iter_metrics,
     ),
 }

@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
 import yaml
+
+from vcdebug.errors import VcdebugError, closest_name_hint
 
 MAX_DEPTH = 100
 """Maximum nesting depth of a document."""
@@ -253,3 +255,33 @@ def _explain_error(error: yaml.YAMLError, text: str) -> str:
     if mark and any(line.lstrip(" ").startswith("\t") for line in text.splitlines()[mark.line : mark.line + 1]):
         problem = "it is indented with a tab"
     return f"line {mark.line + 1}: is not YAML: {problem}" if mark else f"is not YAML: {problem}"
+
+
+FieldKinds = Mapping[str, tuple[type, ...]]
+"""Field of a mapping → the types that its value may have."""
+_TYPE_WORDS: Final = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+def check_fields(raw: object, kinds: FieldKinds, where: str, needed: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a mapping, each known and of its type; raises VcdebugError, which names the field, otherwise."""
+    if not isinstance(raw, Mapping):
+        raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
+    for field, value in raw.items():
+        if field not in kinds:
+            raise VcdebugError(f"unknown field {field}", closest_name_hint(str(field), kinds, ", ".join(kinds)), where)
+        types = kinds[field]
+        # The exact type: bool is a subclass of int, and `nodes: true` is an error.
+        if type(value) not in types:
+            words = " or ".join(_TYPE_WORDS[kind] for kind in types)
+            raise VcdebugError(f"{field} is {value!r}", f"write {words}", where)
+    missing = next((field for field in needed if not raw.get(field)), "")
+    if missing:
+        raise VcdebugError(f"{missing} is missing", f"write {missing}", where)
+    return {str(field): value for field, value in raw.items()}

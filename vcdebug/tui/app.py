@@ -148,7 +148,7 @@ class VcdebugApp(App[int]):
         """Open the snapshot that the main screen closed with, or the chooser."""
         self._has_opened = True
         if next_screen is not None and next_screen.snapshot:
-            self.open_snapshot(Start.from_word(next_screen.snapshot, lesson=next_screen.lesson))
+            self.open_snapshot(replace(Start.from_word(next_screen.snapshot), lesson=next_screen.lesson))
         else:
             self.open_chooser(next_screen.failure if next_screen is not None else "")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import find_verb as find_verb
 from vcdebug.debugger.commands import list_verbs
@@ -17,7 +17,6 @@ from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figures import RESOURCE_KINDS
 from vcdebug.debugger.figures import iter_figure_completions as figure_completions
 from vcdebug.explain.pending.cause_groups import list_known_causes
-from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import list_bundled
@@ -82,10 +81,8 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
         yield from _figure_words(words[1:], moment)
         if len(words) < FIGURE_WORDS:
             return
-    kind: type[BreakpointKind] | None = (
-        resolve_reference(BREAKPOINT_KINDS[words[0]]) if words[0] in BREAKPOINT_KINDS and words[0] != "data" else None
-    )
-    yield from kind.WORDS if kind is not None else ()
+    elif words[0] in BREAKPOINT_KINDS:
+        yield from find_kind(words[0]).WORDS
     yield from ("if", *BREAKPOINT_OPTIONS)
 
 

@@ -25,7 +25,7 @@ OVERLAY_SCREENS: Final = (
     ("a row's page", "pages:SubjectScreen"),
     ("an answer", "pages:AnswerScreen"),
     ("a page that leads on", "pages:PageScreen"),
-    ("lesson", "lesson:LessonScreen"),
+    ("lesson", "dialogs:LessonScreen"),
     ("leaving with edits", "dialogs:ConfirmLeaveScreen"),
 )
 """Screens over the main one, or before it, in `tui/screens`; imported on use."""

@@ -12,13 +12,12 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from vcdebug.amount_text import capitalize_first
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
-from vcdebug.framework.registry import resolve_reference
 from vcdebug.recording.recording import Recording
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
@@ -186,9 +185,9 @@ def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
         usage = f"{verb.names[0]} {verb.usage}".rstrip()
         yield PaletteEntry("command", usage, verb.help, partial(_take_verb, main, verb), key, words)
     yield from _key_entries(main.active_bindings, keys)
-    for kind, module in BREAKPOINT_KINDS.items():
+    for kind in BREAKPOINT_KINDS:
         line = f"break {kind}"
-        yield PaletteEntry("breakpoint", line, resolve_reference(module).HELP, partial(main.type_command, f"{line} "))
+        yield PaletteEntry("breakpoint", line, find_kind(kind).HELP, partial(main.type_command, f"{line} "))
     for question in QUESTIONS:
         line = f"ask {question.name}"
         yield PaletteEntry("question", line, f"{question.question_text}?", partial(main.run_command, line))

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from threading import Event
 from time import monotonic
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import ProgressBound
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
+from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.snapshot.sources import find_bundled, find_snapshots
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 
@@ -235,14 +236,13 @@ class Start(Struct, frozen=True):
     """Whether another snapshot was open before."""
 
     @classmethod
-    def from_word(cls, word: str, **options: Any) -> Start:  # Any: the other fields
+    def from_word(cls, word: str) -> Start:
         """A start on a snapshot as the command line names it; `-` is standard input, which is read."""
-        if word == STDIN:
-            return cls(BytesIO(read_stdin(MAX_BYTES)), "standard input", **options)
-        return cls(word, Path(word).name, **options)
+        is_input = word == STDIN
+        return cls(BytesIO(read_stdin(MAX_BYTES)), "standard input") if is_input else cls(word, Path(word).name)
 
     @property
-    def load_options(self) -> dict[str, Any]:
+    def load_options(self) -> JsonDict:
         """The options of load_snapshot."""
         return {"complete": self.complete, "release": self.release}
 

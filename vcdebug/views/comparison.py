@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from operator import itemgetter
 
 from vcdebug.amount_text import count_noun, format_resource
 from vcdebug.comparison import cycles
@@ -148,14 +149,6 @@ def side_cell(side: cycles.DivergenceSide | None) -> Piece:
     return Piece(f"{headline.event_text}  {headline.outcome.text}".rstrip(), headline.outcome.style)
 
 
-def iter_answer_cells(
-    questions: QuestionPair, sides: tuple[Recording, Recording]
-) -> Iterator[tuple[str, Piece, Piece]]:
-    """(tier and plugin, its answer before, its answer after) for the hook calls of both sides."""
-    for (tier, plugin), cells in _collect_answers(questions, sides):
-        yield f"tier {tier} {plugin}", cells[0], cells[1]
-
-
 def _collect_answers(
     questions: QuestionPair, sides: tuple[Recording, Recording]
 ) -> list[tuple[tuple[int, str], list[Piece]]]:
@@ -164,7 +157,8 @@ def _collect_answers(
         for vote in call.votes if call is not None else ():
             cells = votes.setdefault((vote.tier, vote.plugin), [muted_piece("–"), muted_piece("–")])
             cells[column] = _answer_cell(recording, vote)
-    return [(place, votes[place]) for place in sorted(votes, key=_tier_of)]
+    # By tier alone: plugins of one tier stay in the order of the configuration.
+    return [(place, votes[place]) for place in sorted(votes, key=itemgetter(0))]
 
 
 def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -> Table:
@@ -178,11 +172,6 @@ def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -
     outcome = tuple(outcome_cell(call) for call in questions)
     rows.append(Row("outcome", (Piece(""), Piece("→"), *outcome)))
     return Table(f"votes: {title}", VOTE_COLUMNS, rows)
-
-
-def _tier_of(place: tuple[int, str]) -> int:
-    """The sort key: the tier, so that plugins of one tier stay in the order of the configuration."""
-    return place[0]
 
 
 def _asked_title(recording: Recording, call: HookCallGroup) -> str:
@@ -300,8 +289,9 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Diverg
     yield _side_row(seqs, title, (Piece(title, "title"), before, after))
     questions = question_of(events[0]), question_of(events[1])
     if any(questions):
-        for plugin, before, after in iter_answer_cells(questions, sides):
-            yield _side_row(seqs, f"{title} {plugin}", (muted_piece(f"  {plugin}"), before, after))
+        for (tier, plugin), answers in _collect_answers(questions, sides):
+            place = f"tier {tier} {plugin}"
+            yield _side_row(seqs, f"{title} {place}", (muted_piece(f"  {place}"), *answers))
         yield _side_row(
             seqs, f"{title} →", (muted_piece("  →"), outcome_cell(questions[0]), outcome_cell(questions[1]))
         )

@@ -12,9 +12,8 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
-from vcdebug.views.headline import bare_name
+from vcdebug.views.headline import FATE_WORDS, bare_name
 from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.span_outcomes import FATE_WORDS
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 _WRITE_COLUMNS = table_columns("", "event#", "write")

@@ -18,14 +18,13 @@ from vcdebug.recording.recording import Recording, cut_off_error
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import subject_figure, task_figure
-from vcdebug.views.headline import bare_name
+from vcdebug.views.headline import bare_name, span_outcome
 from vcdebug.views.jobs import job_page, jobs_table
 from vcdebug.views.node_grids import REASON, SHORT_OF, best_grid, node_list, predicate_grid, score_grid
 from vcdebug.views.nodes import node_page, nodes_table
 from vcdebug.views.order import pops_table
 from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_piece
 from vcdebug.views.queues import cluster_page, queue_page, queues_table
-from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 from vcdebug.views.votes import VICTIMS_SUBJECT, candidates_table, is_victims, victims_table, votes_table

@@ -1,8 +1,7 @@
 """The panels Flow and Session: the cycle as a tree of spans, runs of events, and steps of opening and closing."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,9 +26,8 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import announce_long_work
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, span_outcome, task_list_or
 from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, make_line, muted_piece
-from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table
 
 # The steps of the session's opening and closing as rows of a tree.
@@ -39,46 +37,35 @@ _RESULT_COLUMN = Column("what comes of it", flexible=True, min_width=1)
 SESSION_COLUMNS = (Column("step", flexible=True, min_width=24, name=True), _RESULT_COLUMN, Column("event", right=True))
 
 
-class OpenedKeys(Protocol):
-    """A set of keys of open rows; only membership is needed."""
-
-    def __contains__(self, key: object, /) -> bool: ...
+IsOpen = Callable[[str], bool]
+"""Whether the row with a key is open."""
 
 
-class AllOpened:
-    """Every row is open."""
-
-    def __contains__(self, key: object, /) -> bool:
-        return True
+def _leads_to_events(key: str) -> bool:
+    """Whether a row is open in the whole tree; inner steps are left to the panel Session."""
+    return not key.startswith((f"{OPENING_KEY}.", f"{CLOSING_KEY}."))
 
 
-class EventsOpened:
-    """Every row that leads to events is open; inner steps are left to the panel Session."""
-
-    def __contains__(self, key: object, /) -> bool:
-        return not str(key).startswith(f"{OPENING_KEY}.") and not str(key).startswith(f"{CLOSING_KEY}.")
-
-
-def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
+def walk_steps(branch: StepBranch, is_open: IsOpen, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
     """(depth, step) inside a branch, depth first, into open steps only."""
     for number, step in enumerate(branch.step.inner_steps()):
         # An inner step has no events of its own: an empty range keeps it from being found by event.
         inner = StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
         yield depth, inner
-        if step.make_steps is not None and inner.key in opened:
-            yield from walk_steps(inner, opened, depth + 1)
+        if step.make_steps is not None and is_open(inner.key):
+            yield from walk_steps(inner, is_open, depth + 1)
 
 
-def step_row(branch: StepBranch, indent: str, opened: OpenedKeys) -> Row:
+def step_row(branch: StepBranch, indent: str, is_open: IsOpen) -> Row:
     """A step with its mark, its result and the number of its events."""
     step, events = branch.step, branch.last - branch.first + 1
     count = muted_piece(format_count(events) if events > 0 else "")
-    return Row(branch.key, (_step_label(branch, indent, opened), _step_result(step), count), step.seq, step.subject)
+    return Row(branch.key, (_step_label(branch, indent, is_open), _step_result(step), count), step.seq, step.subject)
 
 
-def _step_label(branch: StepBranch, indent: str, opened: OpenedKeys) -> Piece:
+def _step_label(branch: StepBranch, indent: str, is_open: IsOpen) -> Piece:
     step = branch.step
-    mark = " " if step.make_steps is None else OPEN if branch.key in opened else CLOSED
+    mark = " " if step.make_steps is None else OPEN if is_open(branch.key) else CLOSED
     style: Style = "title" if not indent else "strong" if step.make_steps is not None else ""
     return Piece(f"{indent}{mark} {step.name}", style)
 
@@ -108,8 +95,8 @@ class _SessionSteps(Struct, frozen=True):
 @per_recording()
 def _all_steps(recording: Recording) -> _SessionSteps:
     announce_long_work(recording, "listing every step of the session")
-    opened = AllOpened()
-    steps = [row for branch in present_branches(recording) for row in ((0, branch), *walk_steps(branch, opened))]
+    branches = present_branches(recording)
+    steps = [row for branch in branches for row in ((0, branch), *walk_steps(branch, lambda _: True))]
     of_event: dict[Seq, str] = {}
     for depth, branch in steps:
         if not depth or branch.step.seq > 1:
@@ -156,12 +143,12 @@ def flow_table(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
 
 @per_recording(most=MAX_CACHED_TABLES)
 def _with_open(recording: Recording, opened: tuple[str, ...]) -> FlowTree:
-    return _build_tree(recording, dict.fromkeys(opened))
+    return _build_tree(recording, dict.fromkeys(opened).__contains__)
 
 
-def _build_tree(recording: Recording, opened: OpenedKeys) -> FlowTree:
-    parts = _all_parts(recording, opened)
-    rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], opened))
+def _build_tree(recording: Recording, is_open: IsOpen) -> FlowTree:
+    parts = _all_parts(recording, is_open)
+    rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], is_open))
     return FlowTree(parts, rows, [depth for depth, _ in parts])
 
 
@@ -184,7 +171,7 @@ def whole_flow(recording: Recording, seq: Seq) -> Table:
 
 @per_recording()
 def _whole_tree(recording: Recording) -> FlowTree:
-    return _build_tree(recording, EventsOpened())
+    return _build_tree(recording, _leads_to_events)
 
 
 def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:
@@ -223,45 +210,43 @@ def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
     return tuple(_part_key(place.part) for place in path_to_row(recording, seq)[-2::-1])
 
 
-def _all_parts(recording: Recording, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
+def _all_parts(recording: Recording, is_open: IsOpen) -> list[tuple[int, FlowPart]]:
     """(depth, row), depth first: opening, actions, closing."""
     parts: list[tuple[int, FlowPart]] = []
     for part in top_rows(recording):
         if isinstance(part, StepBranch):
-            parts += _branch_parts(recording, part, opened)
+            parts += _branch_parts(recording, part, is_open)
         else:
-            parts += [(0, part), *_parts_inside(recording, part, opened, 1)]
+            parts += [(0, part), *_parts_inside(recording, part, is_open, 1)]
     return parts
 
 
-def _branch_parts(recording: Recording, branch: StepBranch, opened: OpenedKeys) -> list[tuple[int, FlowPart]]:
-    if branch.key not in opened:
+def _branch_parts(recording: Recording, branch: StepBranch, is_open: IsOpen) -> list[tuple[int, FlowPart]]:
+    if not is_open(branch.key):
         return [(0, branch)]
     runs = [(1, run) for run in branch_runs(recording, branch.first, branch.last)]
-    return [(0, branch), *walk_steps(branch, opened), *runs]
+    return [(0, branch), *walk_steps(branch, is_open), *runs]
 
 
-def _parts_inside(
-    recording: Recording, part: FlowPart, opened: OpenedKeys, depth: int
-) -> Iterator[tuple[int, FlowPart]]:
+def _parts_inside(recording: Recording, part: FlowPart, is_open: IsOpen, depth: int) -> Iterator[tuple[int, FlowPart]]:
     """(depth, span or run) inside an open span, depth first."""
-    if isinstance(part, Span) and span_key(part.index) in opened:
+    if isinstance(part, Span) and is_open(span_key(part.index)):
         for inner in span_rows(recording, part.index):
             yield depth, inner
-            yield from _parts_inside(recording, inner, opened, depth + 1)
+            yield from _parts_inside(recording, inner, is_open, depth + 1)
 
 
-def _flow_row(recording: Recording, depth: int, part: FlowPart, opened: OpenedKeys) -> Row:
+def _flow_row(recording: Recording, depth: int, part: FlowPart, is_open: IsOpen) -> Row:
     indent = TREE_GUIDE * depth
     if isinstance(part, StepBranch):
-        return step_row(part, TREE_GUIDE * depth, opened)
+        return step_row(part, indent, is_open)
     events = muted_piece(format_count(part.last - part.first + 1))
     span = recording.span_tree.span_around(part.first, Level.JOB)
     job = bare_name(span.name) if span is not None and span is not part else ""
     if isinstance(part, EventRun):
         words, result = _run_words(recording, part)
         return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, words)}"), result, events), part.first)
-    mark = OPEN if span_key(part.index) in opened else CLOSED
+    mark = OPEN if is_open(span_key(part.index)) else CLOSED
     style: Style = "title" if part.level is Level.ACTION else "strong"
     name = bare_name(part.name)
     label = Piece(f"{indent}{mark} {_shorten_within_job(job, name) if part.level is Level.TASK else name}", style)

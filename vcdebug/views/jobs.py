@@ -17,9 +17,8 @@ from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import gang_line
 from vcdebug.views.cell_figures import job_figure, task_figure
-from vcdebug.views.headline import bare_name
+from vcdebug.views.headline import FATE_WORDS, bare_name, span_outcome
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.span_outcomes import FATE_WORDS, span_outcome
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
 _COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")

@@ -254,7 +254,7 @@ def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[st
     values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, order[0])
 
     def by_lead(names: Iterable[str]) -> list[str]:
-        return sorted(names, key=lambda name: -abs(_lead(values[name], order)))
+        return sorted(names, key=lambda name: -abs(_lead_of(values[name], order)))
 
     inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.is_term}
     details = {name: [part.name for part in parts if part.name in nonzero] for name, parts in inner.items()}
@@ -267,7 +267,7 @@ def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[st
             yield from ((f"  {short_part(part)}", values[part]) for part in by_lead(details[name]))
 
 
-def _lead(values: KeptScores, order: Sequence[int]) -> float:
+def _lead_of(values: KeptScores, order: Sequence[int]) -> float:
     """The difference between the best node and the runner-up."""
     return float(values[order[0]]) - float(values[order[1]]) if len(order) > 1 else 0.0
 
@@ -279,7 +279,9 @@ def _lead_text(event: ScoreEvent, order: Sequence[int], names: Sequence[NodeName
     leads = [part for part in compare_summands(event, *order[:2]) if part.lead]
     leads.sort(key=lambda part: -abs(part.lead))
     parts = join_names(f"{short_part(part.name)} {_signed_text(part.lead)}" for part in leads)
-    return f"  {names[0]} leads {names[1]} by {format_number(_lead(event.total, order))}{f': {parts}' if parts else ''}"
+    return (
+        f"  {names[0]} leads {names[1]} by {format_number(_lead_of(event.total, order))}{f': {parts}' if parts else ''}"
+    )
 
 
 def _nonzero_parts(event: ScoreEvent) -> dict[str, None]:
@@ -293,7 +295,7 @@ def _score_row(label: str, values: KeptScores, order: Sequence[int], style: Styl
     scores = [float(values[index]) for index in order]
     highest = max(scores) if scores.count(max(scores)) == 1 else None
     cells = [Piece(_score_text(score), "strong" if score == highest else style) for score in scores]
-    lead = _lead(values, order)
+    lead = _lead_of(values, order)
     led = [Piece(_signed_text(lead), "good" if lead > 0 else "bad" if lead < 0 else "muted")] if len(order) > 1 else []
     return Row(label, (Piece(label, style), *cells[:2], *led, *cells[2:]))
 

@@ -26,9 +26,8 @@ from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
-from vcdebug.views.inside import inside_table
+from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
 from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, table_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4

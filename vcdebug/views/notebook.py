@@ -17,7 +17,7 @@ from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, Predi
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
-from vcdebug.views.pieces import HERE, NO, PATH, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import BREAK, HERE, NO, PATH, SKIPPED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 BOOKMARK_COLUMNS = table_columns("#", "event#", "note~12", "what happened~12", "where~")
@@ -64,16 +64,21 @@ def event_words(recording: Recording, seq: Seq) -> str:
 
 # Breakpoints.
 
-_HITS_COLUMN: Final = Column("hits", right=True)
-NO_BREAKPOINTS: Final = "no breakpoints: b sets one, :break KIND does too"
-BREAKPOINT_COLUMNS: Final = (*table_columns("#", ""), Column("breakpoint", flexible=True), _HITS_COLUMN)
+NO_BREAKPOINTS: Final = 'none yet: b sets one, or :break victim if job == "ns/name"'
+BREAKPOINT_COLUMNS: Final = table_columns("#", "", "breakpoint~", "hits#", "next#")
 
 
-def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
-    """A row per breakpoint with the number of events at which it stops."""
-    cells = ((str(stop.number), YES if stop.enabled else NO, stop.text, str(len(stop.hits))) for stop in breakpoints)
-    rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
+def breakpoints_table(seq: Seq, breakpoints: Iterable[BreakpointStatus]) -> Table:
+    """A row per breakpoint, with the number of its hits in this recording and the next one after the event."""
+    rows = [_breakpoint_row(status, seq) for status in breakpoints]
     return Table("Breaks", BREAKPOINT_COLUMNS, rows, footer=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
+
+
+def _breakpoint_row(status: BreakpointStatus, seq: Seq) -> Row:
+    number, next_hit = str(status.number), next((hit for hit in status.hits if hit > seq), 0)
+    mark = Piece(f"{BREAK} on", "good") if status.enabled else muted_piece(f"{NO} off")
+    words = status.text.removeprefix("break ")
+    return Row(number, make_line(number, mark, words, str(len(status.hits)), str(next_hit or SKIPPED)), next_hit)
 
 
 _KIND_BY_POINT = {

@@ -111,17 +111,17 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Log", "v", "log:log_table", leads_to_events=True),
     PanelView("Request", "W", "jobs:event_request_table"),
     PanelView("Source", "K", "origins:source_table", fields=("recording", "seq", "source")),
-    PanelView("Quirks", "Q", "problems:quirks_table", leads_to_events=True),
+    PanelView("Quirks", "Q", "conf:quirks_table", leads_to_events=True),
     PanelView("Jobs", "5", "jobs:jobs_table", fields=("recording", "seq", "job"), keeps_row=True, group="cluster"),
     PanelView("Nodes", "6", "nodes:nodes_table", fields=("recording", "seq", "node"), keeps_row=True, group="cluster"),
     PanelView(
         "Queues", "7", "queues:queues_table", fields=("recording", "seq", "queue"), keeps_row=True, group="cluster"
     ),
     PanelView("HyperNodes", "H", "nodes:hypernodes_table", fields=("recording", "node", "job", "seq"), group="cluster"),
-    PanelView("Problems", "9", "problems:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
+    PanelView("Problems", "9", "conf:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
     PanelView("Conf", "p", "conf:conf_table", fields=("recording",), group="cluster"),
     PanelView("Tiers", "T", "votes:tiers_table", fields=("recording",), group="cluster"),
-    PanelView("Breaks", "8", "notebook:breakpoints_table", fields=("breakpoints",), group="debugger"),
+    PanelView("Breaks", "8", "notebook:breakpoints_table", fields=("seq", "breakpoints"), group="debugger"),
     PanelView(
         "Watch",
         "a",

@@ -19,7 +19,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.conf import conf_table
+from vcdebug.views.conf import conf_table, problems_table
 from vcdebug.views.cycles import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.document import (
     Block,
@@ -41,7 +41,6 @@ from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
 from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.problems import problems_table
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Row, Table, table_columns
@@ -381,7 +380,7 @@ def _node_strip(recording: Recording, dim: str) -> Strip:
     size, names = _group_size(recording), recording.node_names
     groups = [names[start : start + size] for start in range(0, len(names), size)]
     shares = [_used_shares(recording, group, dim) for group in groups]
-    marks = tuple(_cell(recording, dim, number, group, shares[number]) for number, group in enumerate(groups))
+    marks = tuple(_node_cell(recording, dim, number, group, shares[number]) for number, group in enumerate(groups))
     node_shares = [share for group in shares for share in group]
     full, half = (len([share for share in node_shares if share >= threshold]) for threshold in (FULL, HALF))
     words = f"{FULL:.0%} or more: {full} of {count_noun(len(node_shares), 'node')}; {HALF:.0%} or more: {half}"
@@ -398,7 +397,7 @@ def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> l
     ]
 
 
-def _cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
+def _node_cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
     columns = _column_count(recording)
     row, column = divmod(number, columns)
     share = max(shares, default=0.0) if len(shares) < 2 else _mean_value(shares)

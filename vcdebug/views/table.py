@@ -156,25 +156,30 @@ def position_of(rows: Sequence[Row], key: str) -> int:
     return next((index for index, row in enumerate(rows) if row.key == key), -1)
 
 
+COLUMN_GAP = "  "
+
+
 def format_table(table: Table) -> str:
     """The table as plain text, ending in a newline."""
-    return "\n".join(_iter_plain_lines(table)) + "\n"
+    lines = (*table.header, *_aligned_lines(table), *table.footer)
+    return "\n".join([table.title, *(text_of(line).rstrip() for line in lines)]) + "\n"
 
 
-def _iter_plain_lines(table: Table) -> Iterator[str]:
-    yield table.title
-    yield from (text_of(entry).rstrip() for entry in table.header)
-    if table.columns:
-        lines = [*_plain_heads(table), *(row.cells for row in table.rows)]
-        widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(table.columns))]
-        rows = (pad_cells([cell.text for cell in cells], table.columns, widths) for cells in lines)
-        yield from ("  ".join(row).rstrip() for row in rows)
-    yield from (text_of(entry).rstrip() for entry in table.footer)
+def embed_table(table: Table) -> list[Line]:
+    """A small table as lines for the head of a page, with an empty line at the end."""
+    rows = _aligned_lines(table) if table.rows else ()
+    return [(Piece(table.title, "title"),), *table.header, *rows, *table.footer, ()]
 
 
-def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
-    heads = tuple(Piece(column.title) for column in table.columns)
-    return [heads] if any(head.text for head in heads) else []
+def _aligned_lines(table: Table) -> Iterator[Line]:
+    """The heads, if there are any, and the rows, padded to their columns."""
+    heads = tuple(muted_piece(column.title) for column in table.columns)
+    lines = [*([heads] if any(head.text for head in heads) else []), *(row.cells for row in table.rows)]
+    widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(heads))]
+    for cells in lines if heads else ():
+        *texts, last = pad_cells([cell.text for cell in cells], table.columns, widths)
+        pieces = [(Piece(text, cell.style), Piece(COLUMN_GAP)) for text, cell in zip(texts, cells, strict=False)]
+        yield (*chain.from_iterable(pieces), Piece(last.rstrip(), cells[-1].style))
 
 
 def pad_cells(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
@@ -183,30 +188,3 @@ def pad_cells(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[
         cell.rjust(width) if column.right else cell.ljust(width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
     ]
-
-
-COLUMN_GAP = "  "
-
-
-def embed_table(table: Table) -> list[Line]:
-    """A small table as lines for the head of a page, with an empty line at the end."""
-    return [(Piece(table.title, "title"),), *table.header, *_iter_embedded_rows(table), *table.footer, ()]
-
-
-def _iter_embedded_rows(table: Table) -> Iterator[Line]:
-    if not table.rows:
-        return
-    widths = [
-        max(len(column.title), *(len(row.cells[index].text) for row in table.rows))
-        for index, column in enumerate(table.columns)
-    ]
-    if any(column.title for column in table.columns):
-        yield _aligned_line([Piece(column.title, "muted") for column in table.columns], table.columns, widths)
-    for row in table.rows:
-        yield _aligned_line(row.cells, table.columns, widths)
-
-
-def _aligned_line(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> Line:
-    *texts, last = pad_cells([cell.text for cell in cells], columns, widths)
-    pieces = [(Piece(text, cell.style), Piece(COLUMN_GAP)) for text, cell in zip(texts, cells, strict=False)]
-    return (*chain.from_iterable(pieces), Piece(last.rstrip(), cells[-1].style))

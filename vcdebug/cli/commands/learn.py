@@ -2,6 +2,8 @@
 
 from argparse import ArgumentParser, Namespace
 
+from msgspec.structs import replace
+
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.open import is_in_browser
 from vcdebug.cli.output import Output
@@ -38,5 +40,5 @@ class LearnCommand(Command):
         from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui
         from vcdebug.tui.worker import Start
 
-        code = run_tui(Start.from_word(lesson.snapshot, lesson=lesson.name))
+        code = run_tui(replace(Start.from_word(lesson.snapshot), lesson=lesson.name))
         return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE

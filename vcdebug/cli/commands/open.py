@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, announce_capture, cluster_options, parse_seconds
@@ -91,7 +93,7 @@ class OpenCommand(Command):
         if live:
             word, options["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
         options.update(ask_extender=ask_extender, limits=arguments.recording_limits(args))
-        start = None if word is None else Start.from_word(str(word), **options)
+        start = None if word is None else replace(Start.from_word(str(word)), **options)
         code = run_tui(start, settings, arguments.open_cache(args), arguments.source_reader(args))
         return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE
 

@@ -1,5 +1,7 @@
 """The kinds of breakpoints, one line per kind; a module is imported when one of its kinds is set."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import ClassVar, Final, Self
 
@@ -7,27 +9,34 @@ from vcdebug.debugger.expression import Value
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import Event, HookEvent
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 
 BREAKPOINT_KINDS: dict[str, str] = {
-    "action": "vcdebug.debugger.breakpoints.event_kinds:ActionBreakpoint",
-    "data": "vcdebug.debugger.breakpoints.state_kinds:DataBreakpoint",
-    "enqueue": "vcdebug.debugger.breakpoints.event_kinds:EnqueueBreakpoint",
+    "action": "vcdebug.debugger.breakpoints.kinds:ActionBreakpoint",
+    "data": "vcdebug.debugger.breakpoints.kinds:DataBreakpoint",
+    "enqueue": "vcdebug.debugger.breakpoints.kinds:EnqueueBreakpoint",
     "function": "vcdebug.debugger.breakpoints.function_kind:FunctionBreakpoint",
-    "invariant": "vcdebug.debugger.breakpoints.state_kinds:InvariantBreakpoint",
-    "overused": "vcdebug.debugger.breakpoints.event_kinds:OverusedBreakpoint",
-    "predicate": "vcdebug.debugger.breakpoints.event_kinds:PredicateBreakpoint",
-    "quirk": "vcdebug.debugger.breakpoints.event_kinds:QuirkBreakpoint",
-    "score": "vcdebug.debugger.breakpoints.event_kinds:ScoreBreakpoint",
-    "search": "vcdebug.debugger.breakpoints.event_kinds:SearchBreakpoint",
-    "starving": "vcdebug.debugger.breakpoints.event_kinds:StarvingBreakpoint",
-    "statement": "vcdebug.debugger.breakpoints.event_kinds:StatementBreakpoint",
-    "tie": "vcdebug.debugger.breakpoints.event_kinds:TieBreakpoint",
-    "victim": "vcdebug.debugger.breakpoints.event_kinds:VictimBreakpoint",
-    "vote": "vcdebug.debugger.breakpoints.event_kinds:VoteBreakpoint",
+    "invariant": "vcdebug.debugger.breakpoints.kinds:InvariantBreakpoint",
+    "overused": "vcdebug.debugger.breakpoints.kinds:OverusedBreakpoint",
+    "predicate": "vcdebug.debugger.breakpoints.kinds:PredicateBreakpoint",
+    "quirk": "vcdebug.debugger.breakpoints.kinds:QuirkBreakpoint",
+    "score": "vcdebug.debugger.breakpoints.kinds:ScoreBreakpoint",
+    "search": "vcdebug.debugger.breakpoints.kinds:SearchBreakpoint",
+    "starving": "vcdebug.debugger.breakpoints.kinds:StarvingBreakpoint",
+    "statement": "vcdebug.debugger.breakpoints.kinds:StatementBreakpoint",
+    "tie": "vcdebug.debugger.breakpoints.kinds:TieBreakpoint",
+    "victim": "vcdebug.debugger.breakpoints.kinds:VictimBreakpoint",
+    "vote": "vcdebug.debugger.breakpoints.kinds:VoteBreakpoint",
 }
+
+
+def find_kind(name: str) -> type[BreakpointKind]:
+    """The kind of this name, imported on use."""
+    kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[name])
+    return kind
 
 
 # The base of all kinds: which events are candidates, and which candidates match.

@@ -118,7 +118,7 @@ def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
     return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
 
-def _recapture(driver: Driver, _: str) -> CommandReply:
+def capture_again(driver: Driver, _: str) -> CommandReply:
     """Capture the cluster again, and say what changed."""
     series = driver.captures
     take = series.take_capture if series is not None else None
@@ -217,6 +217,6 @@ VERBS: Final = (
     Verb(("cycle", "cycles"), "[N]", "Show cycle N; without N, list cycles and repetitions", show_cycle),
     Verb(("next-cycle", "}"), "", "the next cycle, which is run first if necessary", _next_cycle),
     Verb(("previous-cycle", "{"), "", "the cycle before", _previous_cycle),
-    Verb(("recapture",), "", "Capture the cluster again and show changes", _recapture),
+    Verb(("recapture",), "", "Capture the cluster again and show changes", capture_again),
     Verb(("changes",), "", "Show changes since the previous capture or cycle", _show_changes),
 )

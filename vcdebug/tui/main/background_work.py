@@ -269,7 +269,7 @@ class ScreenState:
         if driver is not None:
             self.show_moment(move(driver))
 
-    def attempt(self, task: Callable[[], object]) -> None:
+    def attempt_task(self, task: Callable[[], object]) -> None:
         """Run a task; if it fails, show the reason."""
         try:
             task()

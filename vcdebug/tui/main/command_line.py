@@ -85,7 +85,7 @@ class CommandLine:
             self._waiting.append(text)
             self.current.show_message(f"still {self.work.work_description}: {text!r} follows, Esc drops it")
             return
-        self.current.attempt(lambda: self.show_reply(execute_line(driver, text)))
+        self.current.attempt_task(lambda: self.show_reply(execute_line(driver, text)))
 
     def work_ended(self, reply: CommandReply | None) -> None:
         """Show the reply of long work, then run the queued commands; None (after a failure) drops them."""
@@ -93,7 +93,7 @@ class CommandLine:
         queued, self._waiting = self._waiting, []
         if reply is None:
             return
-        self.current.attempt(lambda: self.show_reply(reply))
+        self.current.attempt_task(lambda: self.show_reply(reply))
         for text in queued:
             self.run_command(text)
 

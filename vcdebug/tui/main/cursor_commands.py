@@ -157,7 +157,7 @@ class CopyCommands(Struct, eq=False):
         clipboard: Clipboard = "file" if choice.to_file else self.tools.clipboard
         title, make_text = choice.option.title, choice.option.make_text
         current = self.tools.current
-        current.attempt(lambda: current.show_message(f"copied {title} {self.tools.copy(make_text(), clipboard)}"))
+        current.attempt_task(lambda: current.show_message(f"copied {title} {self.tools.copy(make_text(), clipboard)}"))
 
 
 class WhatIfCommands(Struct, eq=False):

@@ -110,7 +110,7 @@ class PageOpener(Struct, eq=False):
         if is_large(moment.recording) and not self.tools.work.work_description:
             self.tools.work.start_work(f"explaining {name}", work)
         else:
-            self.tools.current.attempt(lambda: self.tools.commands.show_reply(work()))
+            self.tools.current.attempt_task(lambda: self.tools.commands.show_reply(work()))
         return True
 
     def _explain_job(self, recording: Recording, name: str) -> CommandReply:
@@ -301,7 +301,7 @@ class LessonCommands:
 
     def _open_step(self, lesson: Lesson, number: int) -> None:
         from vcdebug.debugger.lesson import find_place, show_cycle
-        from vcdebug.tui.screens.lesson import LessonScreen
+        from vcdebug.tui.screens.dialogs import LessonScreen
 
         driver = self.tools.current.ready_driver()
         if driver is None:

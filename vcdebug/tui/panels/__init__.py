@@ -13,11 +13,11 @@ from vcdebug.views.panels import PANELS, PanelView
 __all__ = ["PANELS", "PANEL_EXTRAS", "footer_keys", "new_panel", "panel_keys"]
 
 PANEL_EXTRAS: Final[Mapping[str, str]] = {
-    "flow": "vcdebug.tui.panels.flow:FlowPanel",
-    "moment": "vcdebug.tui.panels.flow:MomentPanel",
-    "breaks": "vcdebug.tui.panels.notebook:BreakpointsPanel",
-    "watch": "vcdebug.tui.panels.notebook:WatchesPanel",
-    "bookmarks": "vcdebug.tui.panels.notebook:BookmarksPanel",
+    "flow": "vcdebug.tui.panels.extras:FlowPanel",
+    "moment": "vcdebug.tui.panels.extras:MomentPanel",
+    "breaks": "vcdebug.tui.panels.extras:BreakpointsPanel",
+    "watch": "vcdebug.tui.panels.extras:WatchesPanel",
+    "bookmarks": "vcdebug.tui.panels.extras:BookmarksPanel",
     "log": "vcdebug.tui.panels.log:LogPanel",
 }
 """The PanelExtra class of each panel that has one, imported on use."""

@@ -1,4 +1,4 @@
-"""The dialogs: setting a breakpoint, leaving with unsaved edits, and copying."""
+"""The dialogs: setting a breakpoint, leaving with unsaved edits, copying, and a step of a lesson."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,21 +8,23 @@ from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS, parse_breakpoint
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.registry import resolve_reference
+from vcdebug.recording.recording import Recording
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import CompletionSuggester
-from vcdebug.views.pieces import Piece, muted_piece
+from vcdebug.views.panels import PANELS
+from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
 
 KIND_COLUMNS = table_columns("stop at", "when~")
@@ -85,7 +87,10 @@ class BreakpointScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         """Fill the list; the cursor is on the kind that fits the current event."""
-        rows = [_kind_row(name, resolve_reference(module)) for name, module in BREAKPOINT_KINDS.items()]
+        kinds = {name: find_kind(name) for name in BREAKPOINT_KINDS}
+        rows = [
+            Row(name, make_line(Piece(name, "strong"), kind.HELP.partition(" (")[0])) for name, kind in kinds.items()
+        ]
         grid = self.query_one(Grid)
         grid.set_table(Table("Kinds", KIND_COLUMNS, rows, wraps=False))
         grid.cursor = next((index for index, row in enumerate(rows) if row.key == self.kind), 0)
@@ -96,7 +101,7 @@ class BreakpointScreen(ModalScreen[str]):
     def show_narrowing(self) -> None:
         """Show the words that narrow the kind under the cursor."""
         row = self.query_one(Grid).cursor_row
-        kind: type[BreakpointKind] | None = resolve_reference(BREAKPOINT_KINDS[row.key]) if row is not None else None
+        kind = find_kind(row.key) if row is not None else None
         words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
         if kind is not None and kind.WORDS and len(kind.WORDS) <= MAX_NARROWING_WORDS:
             words = f"{words}: {' '.join(kind.WORDS)}" if words else " ".join(kind.WORDS)
@@ -111,8 +116,7 @@ class BreakpointScreen(ModalScreen[str]):
         condition = self.query_one("#condition", Input).value.strip()
         if row is None:
             return
-        kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[row.key])
-        words = f"{row.key} {complete_condition(condition, kind.WORDS)}".strip()
+        words = f"{row.key} {complete_condition(condition, find_kind(row.key).WORDS)}".strip()
         try:
             parse_breakpoint(words, 1)
         except VcdebugError as error:
@@ -128,10 +132,6 @@ def complete_condition(condition: str, narrowing: tuple[str, ...]) -> str:
     """The condition with `if` before it, unless it begins with an option or a narrowing word."""
     first_word = condition.partition(" ")[0]
     return condition if not condition or first_word in (*BREAKPOINT_OPTIONS, *narrowing) else f"if {condition}"
-
-
-def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
-    return Row(name, (Piece(name, "strong"), Piece(kind.HELP.partition(" (")[0])))
 
 
 # Leaving with unsaved edits.
@@ -295,3 +295,90 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+# The lesson over the lower half of the main screen: a step, the reply, and its proof.
+
+
+ANSWER_FORMS = "a letter, a name or a number"
+ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson returns)"
+NEXT_KEYS = "Enter {}   ↑↓ scroll   Esc shows the event (:lesson returns)"
+
+
+class LessonScreen(ModalScreen[bool]):
+    """One step of a lesson; closes with True if the user wants the next step."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "show the event", id="lesson.leave"),
+        Binding("up", "scroll(-1)", "scroll up", id="lesson.up"),
+        Binding("down", "scroll(1)", "scroll down", id="lesson.down"),
+    ]
+    DEFAULT_CSS = """
+    LessonScreen { align: center bottom; background: transparent; }
+    LessonScreen > Vertical {
+        width: 100%; height: auto; max-height: 65%; border: round $border; background: $surface; padding: 0 1;
+        border-title-color: $text-accent; border-subtitle-color: $text-muted;
+    }
+    LessonScreen VerticalScroll { height: auto; max-height: 100%; }
+    LessonScreen Label { width: 100%; height: auto; }
+    LessonScreen Input, LessonScreen Input:focus {
+        dock: bottom; height: 1; border: none; margin-bottom: 1; padding: 0;
+    }
+    """
+
+    def __init__(self, lesson: Lesson, number: int, recording: Recording, save: Callable[[str, int], None]) -> None:
+        """`save` is called with the lesson's name and the number of answered steps."""
+        super().__init__()
+        self.lesson = lesson
+        self.number = number
+        self.recording = recording
+        self.save = save
+        self.answered = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as frame:
+            frame.border_title = f"Lesson {self.lesson.name}: step {self.number} of {len(self.lesson.steps)}"
+            with VerticalScroll(can_focus=False):
+                yield Label(self._question_text(), id="step", markup=False)
+            yield Input(placeholder=f"your answer: {ANSWER_FORMS}")
+            yield KeyLine(ANSWER_KEYS)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def _question_text(self) -> str:
+        """The question; before the first one what the snapshot is about, and below it where a figure is shown."""
+        step = self.lesson.steps[self.number - 1]
+        story = self.recording.snapshot.description if self.number == 1 else ""
+        kind, _, rest = step.answer_expression.partition(" ")
+        panel = next((panel for panel in PANELS if rest and panel.title == f"{kind.title()}s"), None)
+        shown_by = f"Esc, {panel.key}" if panel else f"Esc, :watch {step.answer_expression}"
+        place = f"To see the figure: {shown_by}, then :lesson." if rest else ""
+        return "\n\n".join(filter(None, (story, step_text(step), place)))
+
+    @on(Input.Submitted)
+    def enter_reply(self, event: Input.Submitted) -> None:
+        """Judge the reply; entered again after that, go to the next step."""
+        event.stop()
+        if self.answered:
+            self.dismiss(True)
+        elif event.value.strip():
+            self.answered = True
+            self._show_verdict(event.value)
+        else:
+            self.query_one(Input).placeholder = f"type an answer first: {ANSWER_FORMS}"
+
+    def _show_verdict(self, reply: str) -> None:
+        step = self.lesson.steps[self.number - 1]
+        self.query_one("#step", Label).update(verdict_text(step, judge_reply(step, self.recording, reply)))
+        is_last = self.number == len(self.lesson.steps)
+        self.query_one(KeyLine).show_keys(NEXT_KEYS.format("ends the lesson" if is_last else "goes on"))
+        self.query_one(Input).value = ""
+        self.query_one(Input).placeholder = ""
+        self.save(self.lesson.name, self.number)
+
+    def action_scroll(self, lines: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(False)

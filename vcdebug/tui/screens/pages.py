@@ -12,13 +12,12 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from vcdebug.amount_text import capitalize_first, format_count
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.fields import describe_fields
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import MAX_SHORT_FIXES
-from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
@@ -291,8 +290,7 @@ def help_table(chosen_keys: Mapping[str, str], lines: Iterable[str] = (), focuse
         rows += _key_rows(scope, chosen_keys)
     rows += [_help_row(sign, f"sign: {meaning}") for sign, meaning in (*SIGNS.items(), ("◀", "this decides"))]
     rows += [_help_row(f":{verb.names[0]}", _verb_help(verb)) for verb in list_verbs()]
-    for name, module in BREAKPOINT_KINDS.items():
-        kind: type[BreakpointKind] = resolve_reference(module)
+    for name, kind in ((name, find_kind(name)) for name in BREAKPOINT_KINDS):
         words = f"; narrower with {', '.join(kind.WORDS)}" if kind.WORDS else ""
         rows.append(_help_row(f"break {name}", f"{kind.HELP}{words}"))
     head = (

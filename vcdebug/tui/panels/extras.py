@@ -1,4 +1,4 @@
-"""The panels Flow (the cycle as a tree of spans) and Moment (the current event)."""
+"""The panels with keys of their own: Flow, Moment, Breaks, Watch and Bookmarks."""
 
 from typing import ClassVar, Final
 
@@ -120,3 +120,46 @@ class MomentPanel(PanelExtra):
             self.panel.post_message(CommandRequested(row.key))
         else:
             self.panel.action_open_cell()
+
+
+# The panels Breaks, Watch and Bookmarks, whose entries are changed and removed by keys.
+
+
+class BreakpointsPanel(PanelExtra):
+    """The keys that change, switch and remove a breakpoint."""
+
+    FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("enter", "extra('change')", "change condition, hit count, once, log", id="breaks.change"),
+        Binding("space", "extra('toggle')", "switch the breakpoint off or on", id="breaks.switch"),
+        Binding("delete,x", "extra('delete')", "remove the breakpoint", id="breaks.remove"),
+    )
+
+    def run_key(self, name: str) -> None:
+        """Run a key; `change` opens the command line with the words of the breakpoint."""
+        row, moment = self.panel.cursor_row, self.panel.moment
+        if name != "change":
+            super().run_key(name)
+        elif row is not None and moment is not None:
+            words = next(status.text for status in moment.breakpoints if str(status.number) == row.key)
+            self.panel.post_message(CommandRequested(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
+
+
+class WatchesPanel(PanelExtra):
+    """The key that removes a watch."""
+
+    FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        GO_BINDING,
+        Binding("delete,x", "extra('unwatch')", "stop watching it", id="watch.remove"),
+    )
+
+
+class BookmarksPanel(PanelExtra):
+    """The keys that open and remove a bookmark."""
+
+    FOOTER = (("bookmarks.go", "go there"), ("bookmarks.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("enter", "extra('bookmarks')", "go to the bookmark, in whichever cycle it lies", id="bookmarks.go"),
+        Binding("delete,x", "extra('unbookmark')", "remove the bookmark", id="bookmarks.remove"),
+    )

@@ -66,7 +66,7 @@ async def measured(rows: int) -> dict[str, float]:
         for number in range(1, len(TYPED) + 1):
             figures[f"filter: {TYPED[:number]}"] = await spent(app, partial(grid.set_filter, TYPED[:number]))
         begin = time.process_time()
-        while grid.is_writing:
+        while not grid.shown.is_done:
             await asyncio.sleep(0)
         figures["  until every row has been looked at"] = time.process_time() - begin
         figures["filter once they have been"] = await spent(app, partial(grid.set_filter, "9"))

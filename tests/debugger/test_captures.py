@@ -13,7 +13,7 @@ from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.views.cycles import capture_changes
+from vcdebug.views.comparison import capture_changes
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
 

@@ -11,7 +11,7 @@ from vcdebug.framework.record import OpEvent
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
-from vcdebug.views.cycles import cycle_table
+from vcdebug.views.comparison import cycle_table
 from vcdebug.views.jobs import jobs_table
 from vcdebug.views.pieces import text_of
 from vcdebug.views.statement import operation_table

@@ -68,7 +68,7 @@ async def test_the_panel_writes_the_lines_in_sight_and_all_for_a_filter(written:
         await desk.press("end", "home", "pagedown")
         assert len(written) < FEW
         panel.set_filter("add bind task")
-        await desk.until(lambda: not panel.is_writing, "all lines are looked through")
+        await desk.until(lambda: panel.shown.is_done, "all lines are looked through")
         assert lines <= len(written)
         assert all("add bind task" in row.cells[3].text for row in panel.shown_rows)
 

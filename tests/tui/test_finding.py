@@ -42,10 +42,6 @@ async def test_completion_of_a_condition_proposes_the_current_names() -> None:
         assert 'break victim if job=="assistants/chat-api"' in complete_line("break victim if j", desk.moment)
 
 
-def test_without_a_recording_there_are_still_verbs() -> None:
-    assert ["goto"] == complete_line("got", None)
-
-
 def line(desk: Desk) -> str:
     return desk.main.query_one(Line).value
 

@@ -17,7 +17,7 @@ from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
 from vcdebug.tui.main.screen import KEY_ACTIONS, MainScreen
-from vcdebug.tui.panels import PANELS, footer_keys, panel_keys
+from vcdebug.tui.panels import PANELS, find_extra
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.dialogs import BreakpointScreen, CopyScreen
@@ -130,7 +130,7 @@ def test_each_key_names_an_action_that_exists() -> None:
 def test_the_footer_names_only_bindings_that_there_are() -> None:
     known = bindings_by_id()
     named = [name for hint in (*FOOTER_HINTS, *FIXED_HINTS) for name in hint.ids]
-    named += [name for panel in PANELS for name, _ in footer_keys(panel)]
+    named += [name for panel in PANELS for name, _ in find_extra(panel).FOOTER]
     assert [] == [name for name in named if name not in known]
 
 
@@ -180,7 +180,7 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
             shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
             assert [] == [name for name in shown if name not in active and not set(name) <= active]
             words = [entry.effect for entry in status.keys]
-            assert [does for _, does in footer_keys(panel)] == words[: len(footer_keys(panel))]
+            assert [does for _, does in find_extra(panel).FOOTER] == words[: len(find_extra(panel).FOOTER)]
             line = desk.screen().splitlines()[-1]
             assert "<?> help" in line
             assert "<q> quit" in line
@@ -240,7 +240,7 @@ async def test_each_key_of_a_panel_does_something() -> None:
         event = desk.seq
         for kind in PANELS:
             panel = desk.panel(kind.command_name)
-            for key, name in keys(panel_keys(kind)):
+            for key, name in keys(find_extra(kind).KEYS):
                 await focus_panel_row(desk, panel, event)
                 if name in ("flow.open", "flow.close", "flow.toggle"):
                     texts = [row.cells[0].text for row in panel.shown_rows]

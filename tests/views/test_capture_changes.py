@@ -4,7 +4,7 @@ from tests.builders import amounts, cluster, node, pod_group, pods, queue
 from vcdebug.comparison.cycles import compare_captures
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.views.cycles import iter_change_rows
+from vcdebug.views.comparison import iter_change_rows
 
 
 def with_cpu(amount: str) -> Snapshot:

@@ -44,7 +44,7 @@ def look_around(driver: Driver) -> Iterator[object]:
     for seq in range(1, len(recording) + 1, max(len(recording) // LOOKS, 1)):
         here = driver.goto_event(seq)
         yield funnels_around(recording, seq)
-        yield [format_table(view(here)) for view in PANEL_VIEWS.values()]
+        yield [format_table(view.build_table(here)) for view in PANEL_VIEWS.values()]
         yield format_table(waiting_table(here))
 
 

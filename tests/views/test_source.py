@@ -19,7 +19,7 @@ def source_panel(folder: Path | None = None) -> Table:
     driver = Driver(bundled())
     driver.source = None if folder is None else open_source(str(folder))
     driver.goto_event(parse_breakpoint("break gang.preemptableFn", 1).hit_seqs(bundled())[0])
-    table: Table = PANEL_VIEWS["source"](driver.current_state())
+    table: Table = PANEL_VIEWS["source"].build_table(driver.current_state())
     return table
 
 

@@ -227,7 +227,7 @@ class DebugAdapter:
         state, function = self.driver.current_state(), self._source_functions[number - 1]
         if function != function_at(state.recording, state.seq):
             return Reply({"content": f"{function} in {state.recording.session.release.display_name()}"})
-        return Reply({"content": "\n".join(map(text_of, PANEL_VIEWS["source"](state).header))})
+        return Reply({"content": "\n".join(map(text_of, PANEL_VIEWS["source"].build_table(state).header))})
 
     def list_scopes(self, arguments: JsonObject) -> Reply:
         """Verdicts, equation, figures and fields of the event."""

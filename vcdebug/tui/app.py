@@ -96,22 +96,20 @@ class VcdebugApp(App[int]):
         driver_class = super().get_driver_class()
         return TerminalDriver if driver_class is LinuxDriver else driver_class
 
-    def open_chooser(self, failure: str = "") -> None:
-        """Open the chooser; `failure` says why the last snapshot could not be opened."""
-        self._push_chooser(self._open_chosen, failure=failure)
-
-    def _push_chooser(
-        self, on_chosen: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()
-    ) -> None:
+    def open_chooser(self, failure: str = "", requested: Start | None = None, among: Sequence[Path] = ()) -> None:
+        """Open the chooser: of all snapshots, after a failure to open one, or among those of the requested folder."""
         from vcdebug.tui.screens.chooser import ChooserScreen
 
-        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), on_chosen)
+        self._requested_start = requested
+        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), self._open_chosen)
 
     def _open_chosen(self, name: str | None) -> None:
-        if name:
-            self.open_snapshot(Start.from_word(name))
-        else:
+        if not name:
             self.exit(0)
+        elif self._requested_start is not None:
+            self.open_snapshot(self._requested_start.with_source(name))
+        else:
+            self.open_snapshot(Start.from_word(name))
 
     def open_snapshot(self, start: Start) -> None:
         """Open the main screen on a snapshot, the newest of several captures, or after a choice among several."""
@@ -121,28 +119,15 @@ class VcdebugApp(App[int]):
             from vcdebug.snapshot.saved_files import order_captures
 
             captures = order_captures(choices)
+        if len(choices) > 1 and not captures:
+            self.open_chooser(requested=start, among=choices)
+            return
         if captures:
-            self.push_screen(self._new_main_screen(start.newest_capture(captures)), self._after_main_screen)
-        elif len(choices) > 1:
-            self._requested_start = start
-            self._push_chooser(self._open_chosen_among, among=choices)
-        else:
-            self.push_screen(
-                self._new_main_screen(start.with_source(str(choices[0])) if choices else start), self._after_main_screen
-            )
-
-    def _open_chosen_among(self, name: str | None) -> None:
-        if name and self._requested_start is not None:
-            self.open_snapshot(self._requested_start.with_source(name))
-        else:
-            self.exit(0)
-
-    def _new_main_screen(self, start: Start) -> MainScreen:
-        return MainScreen(
-            replace(start, after=self._has_opened, kept=self._recording_cache, source_code=self._source_code),
-            self.settings,
-            self.store,
-        )
+            start = start.newest_capture(captures)
+        elif choices:
+            start = start.with_source(str(choices[0]))
+        start = replace(start, after=self._has_opened, kept=self._recording_cache, source_code=self._source_code)
+        self.push_screen(MainScreen(start, self.settings, self.store), self._after_main_screen)
 
     def _after_main_screen(self, next_screen: NextScreen | None) -> None:
         """Open the snapshot that the main screen closed with, or the chooser."""

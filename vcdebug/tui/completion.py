@@ -18,7 +18,6 @@ from vcdebug.debugger.figures import RESOURCE_KINDS
 from vcdebug.debugger.figures import iter_figure_completions as figure_completions
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.releases.release import release_names
-from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.panels import PANELS
@@ -32,15 +31,10 @@ NAMED_FIELDS: Final = ("plugin", "action", *RESOURCE_KINDS.values())
 SUBJECT_KINDS: Final = ("job", "task", "node", "queue", "plugin")
 
 
-def completer_at(moment: DebuggerState | None) -> Callable[[str], list[str]]:
-    """A function from a typed text to the lines that complete it at this moment."""
-    return lambda text: complete_line(text, moment)
-
-
-def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
+def complete_line(text: str, moment: DebuggerState) -> list[str]:
     """Lines that complete the text; words that begin with it, else words that contain it."""
     first_words, space, typed = text.rpartition(" ")
-    names = moment.recording.job_names if moment is not None else JobNames()
+    names = moment.recording.job_names
     verb = find_verb(first_words.split()[0]) if first_words.split() else None
     if verb is not None:
         words = _words_after(verb.names[0], names.to_ids(first_words), moment)
@@ -55,7 +49,7 @@ def complete_line(text: str, moment: DebuggerState | None) -> list[str]:
     return [f"{first_words}{space}{shown}" for shown in dict.fromkeys(matches)]
 
 
-def _words_after(verb: str, first_words: str, moment: DebuggerState | None) -> list[str]:
+def _words_after(verb: str, first_words: str, moment: DebuggerState) -> list[str]:
     """The words that may follow a verb and its first words."""
     words = first_words.split()[1:]
     if verb == "break":
@@ -68,11 +62,11 @@ def _words_after(verb: str, first_words: str, moment: DebuggerState | None) -> l
     return list(next_words(moment)) if next_words is not None and not words else []
 
 
-def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterator[str]:
+def _breakpoint_words(words: list[str], moment: DebuggerState) -> Iterator[str]:
     """Completions of `break`: a kind, the words of the kind, `if` with the selected objects, options."""
     if not words or words == ["function"]:
         yield from BREAKPOINT_KINDS if not words else ()
-        yield from recorded_functions(moment.recording) if moment is not None else ()
+        yield from recorded_functions(moment.recording)
         return
     if "if" in words:
         yield from _condition_words(words[-2], words[-1], moment)
@@ -86,7 +80,7 @@ def _breakpoint_words(words: list[str], moment: DebuggerState | None) -> Iterato
     yield from ("if", *BREAKPOINT_OPTIONS)
 
 
-def _condition_words(last_but_one: str, last: str, moment: DebuggerState | None) -> Iterator[str]:
+def _condition_words(last_but_one: str, last: str, moment: DebuggerState) -> Iterator[str]:
     """Completions of a condition: a comparison, its sign, its value, or what may follow it."""
     if last in ("if", "and", "or", "not"):
         yield from (f'{field}=="{name}"' for field, name in _selected_objects(moment))
@@ -100,19 +94,17 @@ def _condition_words(last_but_one: str, last: str, moment: DebuggerState | None)
         yield from ("and", "or", *BREAKPOINT_OPTIONS)
 
 
-def _field_values(field: str, moment: DebuggerState | None) -> Iterable[str]:
+def _field_values(field: str, moment: DebuggerState) -> Iterable[str]:
     """The names that a field can have in this recording."""
-    if moment is None:
-        return ()
     conf = moment.recording.conf
     return {"plugin": conf.plugin_names(), "action": conf.actions}.get(field) or _object_names(field, moment)
 
 
-def _figure_words(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
+def _figure_words(words: list[str], moment: DebuggerState) -> Iterable[str]:
     """Completions of a figure's words: a kind of object, its name, a figure, a dimension."""
     if not words:
         return figures.FIGURE_KINDS
-    if moment is None or words[0] not in figures.FIGURE_KINDS:
+    if words[0] not in figures.FIGURE_KINDS:
         return ()
     recording, names = moment.recording, figures.object_names(moment.recording, words[0])
     if len(words) == 1:
@@ -123,59 +115,56 @@ def _figure_words(words: list[str], moment: DebuggerState | None) -> Iterable[st
     return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
 
 
-def _object_names(kind: str, moment: DebuggerState | None) -> list[str]:
-    if moment is None or kind not in RESOURCE_KINDS.values():
+def _object_names(kind: str, moment: DebuggerState) -> list[str]:
+    if kind not in RESOURCE_KINDS.values():
         return []
     return list(islice(figures.object_names(moment.recording, kind), MAX_NAMES))
 
 
-def _selected_objects(moment: DebuggerState | None) -> list[tuple[str, str]]:
-    if moment is None:
-        return []
+def _selected_objects(moment: DebuggerState) -> list[tuple[str, str]]:
     names = (("job", moment.job), ("task", moment.task), ("node", moment.node), ("queue", moment.queue))
     return [(field, name) for field, name in names if name]
 
 
-def _breakpoint_numbers(moment: DebuggerState | None) -> list[str]:
-    return [str(status.number) for status in moment.breakpoints] if moment is not None else []
+def _breakpoint_numbers(moment: DebuggerState) -> list[str]:
+    return [str(status.number) for status in moment.breakpoints]
 
 
-def _bookmark_numbers(moment: DebuggerState | None) -> list[str]:
-    bookmarks = (*moment.bookmarks, *moment.bookmarks_elsewhere) if moment is not None else ()
-    return [str(bookmark.number) for bookmark in bookmarks]
+def _bookmark_numbers(moment: DebuggerState) -> list[str]:
+    return [str(bookmark.number) for bookmark in (*moment.bookmarks, *moment.bookmarks_elsewhere)]
 
 
-def _edit_words(moment: DebuggerState | None) -> Iterable[str]:
+def _edit_words(moment: DebuggerState) -> Iterable[str]:
     from vcdebug.views.edit_suggestions import iter_edit_words
 
-    return iter_edit_words(moment) if moment is not None else ()
+    return iter_edit_words(moment)
 
 
-def _answer_words(moment: DebuggerState | None) -> Iterable[str]:
+def _answer_words(moment: DebuggerState) -> Iterable[str]:
     from vcdebug.views.edit_suggestions import iter_answer_words
 
-    return iter_answer_words(moment) if moment is not None else ()
+    return iter_answer_words(moment)
 
 
-def _report_names(moment: DebuggerState | None) -> list[str]:
+def _report_names(moment: DebuggerState) -> list[str]:
     from vcdebug.files.report_file import report_names
 
-    return report_names(moment.recording) if moment is not None else []
+    return report_names(moment.recording)
 
 
-def _cycle_numbers(moment: DebuggerState | None) -> list[str]:
+def _cycle_numbers(moment: DebuggerState) -> list[str]:
 
     recordings = moment.recordings if moment is not None else None
     return [str(number) for number in range(1, recordings.cycle_count + 1)] if recordings is not None else []
 
 
-_NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]] = {
+_NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState], Iterable[str]]]] = {
     "explain": lambda moment: _object_names("job", moment),
     "panel": lambda _: [panel.command_name for panel in PANELS],
     "theme": lambda _: THEME_NAMES,
     "toggle": _breakpoint_numbers,
     "change": _breakpoint_numbers,
-    "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"] if moment is not None else [],
+    "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"],
     "bookmarks": _bookmark_numbers,
     "unbookmark": lambda moment: [*_bookmark_numbers(moment), "all"],
     "delete": lambda moment: [*_breakpoint_numbers(moment), "all"],
@@ -186,7 +175,7 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState | None], Iterable[str]]]
     "report": _report_names,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,
-    "pending": lambda moment: list_known_causes(moment.recording) if moment is not None else (),
+    "pending": lambda moment: list_known_causes(moment.recording),
     **{name: partial(_object_names, kind) for name, kind in RESOURCE_KINDS.items()},
     "open": lambda _: [*(one.name for one in list_bundled()), *_file_names()],
 }

@@ -9,8 +9,7 @@ from textual.widget import Widget
 
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.key_names import KeyHint, footer_entries, key_name, keys_by_binding, textual_key
-from vcdebug.tui.panels import PANELS, footer_keys
-from vcdebug.tui.panels import panel_keys as panel_keys
+from vcdebug.tui.panels import PANELS, find_extra
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
@@ -56,7 +55,7 @@ def key_scopes() -> tuple[KeyScope, ...]:
     return (
         KeyScope(MAIN, _plain_bindings(MAIN_KEYS), on_main=True),
         KeyScope(TABLE, _plain_bindings(Grid.BINDINGS), on_main=True),
-        *(KeyScope(panel.title, panel_keys(panel), on_main=True) for panel in PANELS),
+        *(KeyScope(panel.title, find_extra(panel).KEYS, on_main=True) for panel in PANELS),
         KeyScope("typing a line", _plain_bindings(Prompt.BINDINGS)),
         *(KeyScope(name, _plain_bindings(_screen_bindings(screen))) for name, screen in OVERLAY_SCREENS),
     )
@@ -270,8 +269,7 @@ def show_footer_keys(
     keys = keys_by_binding(active)
     if not replayed:
         keys = {name: active_keys for name, active_keys in keys.items() if name in KEYS_WHILE_LOADING}
-    panel_hints = (
-        tuple(KeyHint((name,), does) for name, does in footer_keys(focused.shows)) if isinstance(focused, Panel) else ()
-    )
+    panel_keys = focused.extra.FOOTER if isinstance(focused, Panel) else ()
+    panel_hints = tuple(KeyHint((name,), effect) for name, effect in panel_keys)
     status.keys = (*footer_entries(panel_hints, keys), *footer_entries(FOOTER_HINTS, keys))
     status.always = tuple(footer_entries(FIXED_HINTS, keys))

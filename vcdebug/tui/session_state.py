@@ -22,7 +22,6 @@ from vcdebug.snapshot.sources import find_bundled
 STATE_VERSION: Final = 1
 MAX_RECENT: Final = 30
 """Recent snapshots at most."""
-CHUNK_BYTES: Final = 1 << 20
 MAX_DIGEST_BYTES: Final = 1 << 30
 """Number of bytes that are hashed; of further files, only name and size count."""
 MAX_DIGEST_FILES: Final = 5_000
@@ -219,16 +218,11 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
             # A volume of gigabytes must not delay the start; its name and size still count.
             remaining_bytes -= size
             if remaining_bytes >= 0:
-                _update_digest(digest, file)
+                with file.open("rb") as stream:
+                    hashlib.file_digest(stream, lambda: digest)
     except OSError:
         return None
     return SnapshotIdentity(str(path), digest.hexdigest())
-
-
-def _update_digest(digest: hashlib._Hash, file: Path) -> None:
-    with file.open("rb") as stream:
-        while chunk := stream.read(CHUNK_BYTES):
-            digest.update(chunk)
 
 
 def _snapshot_files(path: Path) -> Iterator[Path]:

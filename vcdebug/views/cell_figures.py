@@ -41,16 +41,12 @@ STATEMENT_PARTS: Final = ("status", "status", "node", "status", "")
 """Per column of a statement (operation, task, node, reason, event): the part of the task's figure."""
 
 
-def job_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure of a cell in the list of jobs."""
-    part = JOB_HEADS.get(columns[column].title)
-    return Figure(JOB, row.subject[1], part) if part else None
-
-
-def task_figure(columns: Sequence[Column], row: Row, column: int) -> Figure | None:
-    """The figure of a cell in a table of tasks."""
-    part = TASK_HEADS.get(columns[column].title)
-    return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
+def figure_by_head(
+    kind: str, parts: Mapping[str, str], columns: Sequence[Column], row: Row, column: int
+) -> Figure | None:
+    """The figure of a cell in a table about jobs or tasks; `parts` has the figure's part by its column's head."""
+    part = parts.get(columns[column].title)
+    return Figure(kind, row.subject[1], part) if part and row.subject[0] == kind else None
 
 
 def node_figure(

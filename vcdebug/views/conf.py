@@ -33,17 +33,11 @@ EntryCells = tuple[str, Piece, Piece]
 
 def conf_table(recording: Recording) -> Table:
     """The configuration in force, in the order in which the scheduler reads it."""
-    entries = list(_iter_conf_entries(recording))
-    rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in enumerate(entries)]
-    return Table(
-        "Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), footer=tuple(_iter_sticky_lines(recording))
-    )
-
-
-def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
-    """A note if actions have arguments, which upstream's actions keep beyond a session."""
-    if any(arguments.raw or arguments.defaults for arguments in recording.session.action_arguments.values()):
-        yield make_line(muted_piece(STICKY_ARGUMENTS))
+    entries = enumerate(_iter_conf_entries(recording))
+    rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in entries]
+    has_arguments = any(args.raw or args.defaults for args in recording.session.action_arguments.values())
+    foot = (make_line(muted_piece(STICKY_ARGUMENTS)),) if has_arguments else ()
+    return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot)
 
 
 def changed_flags(flags: SchedulerFlags) -> dict[str, object]:

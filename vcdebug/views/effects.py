@@ -14,10 +14,9 @@ from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import FATE_WORDS, bare_name
 from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
+from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
-_WRITE_COLUMNS = table_columns("", "event#", "write")
-EFFECT_COLUMNS = (*_WRITE_COLUMNS, Column("object", name=True), Column("what", flexible=True, min_width=24))
+EFFECT_COLUMNS = table_columns("", "event#", "write", "object@", "what~24")
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
 _seq_of = attrgetter("seq")

@@ -17,8 +17,8 @@ from vcdebug.recording.event_index import JOB, NODE, QUEUE, TASK
 from vcdebug.recording.recording import Recording, cut_off_error
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.views.cell_figures import subject_figure, task_figure
-from vcdebug.views.headline import bare_name, span_outcome
+from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, subject_figure
+from vcdebug.views.headline import bare_name, close_message, span_outcome
 from vcdebug.views.jobs import job_page, jobs_table
 from vcdebug.views.node_grids import REASON, SHORT_OF, best_grid, node_list, predicate_grid, score_grid
 from vcdebug.views.nodes import node_page, nodes_table
@@ -80,10 +80,9 @@ def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Tab
 
 def _iter_close_rows(event: record.CloseEvent) -> Iterator[Row]:
     for uid, job in event.jobs.items():
-        bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
-        style: Style = "bad" if bad else ""
-        words = f"{NO} {bad.message}" if bad else job.fit_error
-        yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
+        bad, words = close_message(job)
+        message = Piece(f"{NO} {words}", "bad") if bad else Piece(words)
+        yield Row(uid, (Piece(uid), Piece(job.phase), message), subject=("job", uid))
 
 
 def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Table:
@@ -225,7 +224,7 @@ def _pods_table(recording: Recording, seq: Seq) -> Table:
     """Every pod of a job, by name."""
     names, state = sorted(recording.timeline.tasks), recording.timeline.state_at(seq)
     rows = RowsOnDemand(names, lambda index: _pod_row(recording, state, names[index]))
-    return Table("Pods", POD_COLUMNS, rows, figures=partial(task_figure, POD_COLUMNS))
+    return Table("Pods", POD_COLUMNS, rows, figures=partial(figure_by_head, TASK, TASK_HEADS, POD_COLUMNS))
 
 
 def _pod_row(recording: Recording, state: ClusterState, key: TaskKey) -> Row:

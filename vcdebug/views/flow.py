@@ -28,13 +28,12 @@ from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, span_outcome, task_list_or
 from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table
+from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
 
 # The steps of the session's opening and closing as rows of a tree.
 
 SESSION_TITLE = "Session"
-_RESULT_COLUMN = Column("what comes of it", flexible=True, min_width=1)
-SESSION_COLUMNS = (Column("step", flexible=True, min_width=24, name=True), _RESULT_COLUMN, Column("event", right=True))
+SESSION_COLUMNS = table_columns("step@~24", "what comes of it~1", "event#")
 
 
 IsOpen = Callable[[str], bool]
@@ -113,15 +112,9 @@ def _full_step_row(depth: int, branch: StepBranch) -> Row:
     )
 
 
-_LABEL_COLUMN = Column("", flexible=True, min_width=18, name=True)
-FLOW_COLUMNS = (_LABEL_COLUMN, Column("", flexible=True, min_width=1), Column("events", right=True))
+FLOW_COLUMNS = table_columns("@~18", "~1", "events#")
 TREE_GUIDE = "│ "
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
-
-
-def flow_at(recording: Recording, seq: Seq) -> Table:
-    """The tree of the cycle in which the rows around an event are open."""
-    return flow_table(recording, open_keys_around(recording, seq), seq)
 
 
 ShownParts = list[tuple[int, FlowPart]]
@@ -136,17 +129,20 @@ class FlowTree(Struct, frozen=True):
     depths: Sequence[int]
 
 
+def flow_at(recording: Recording, seq: Seq) -> Table:
+    """The tree of the cycle in which the rows around an event are open."""
+    return flow_table(recording, open_keys_around(recording, seq), seq)
+
+
 def flow_table(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
     """The tree with the rows of `opened` open; the row of the event is the current one."""
-    return _tree_table(recording, _with_open(recording, tuple(opened)), seq)
+    return _tree_table(recording, _flow_tree(recording, tuple(opened)), seq)
 
 
 @per_recording(most=MAX_CACHED_TABLES)
-def _with_open(recording: Recording, opened: tuple[str, ...]) -> FlowTree:
-    return _build_tree(recording, dict.fromkeys(opened).__contains__)
-
-
-def _build_tree(recording: Recording, is_open: IsOpen) -> FlowTree:
+def _flow_tree(recording: Recording, opened: tuple[str, ...] | None) -> FlowTree:
+    """The tree with these rows open, or with all that lead to events."""
+    is_open = _leads_to_events if opened is None else dict.fromkeys(opened).__contains__
     parts = _all_parts(recording, is_open)
     rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], is_open))
     return FlowTree(parts, rows, [depth for depth, _ in parts])
@@ -154,24 +150,14 @@ def _build_tree(recording: Recording, is_open: IsOpen) -> FlowTree:
 
 def _tree_table(recording: Recording, tree: FlowTree, seq: Seq) -> Table:
     current = _current_key(recording, tree.shown, seq)
-    columns = _flow_columns(recording)
+    # As wide as all events of the cycle: a width that depends on visible rows changes when a row opens or closes.
+    columns = (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], min_width=len(format_count(len(recording)))))
     return Table("Flow", columns, tree.rows, current=current, is_one_line_per_row=True, wraps=False, depths=tree.depths)
-
-
-def _flow_columns(recording: Recording) -> tuple[Column, ...]:
-    """The columns of the tree; the count column is as wide as the number of events of the cycle."""
-    # A width that depends on the visible rows would change whenever a row opens or closes.
-    return (*FLOW_COLUMNS[:-1], replace(FLOW_COLUMNS[-1], min_width=len(format_count(len(recording)))))
 
 
 def whole_flow(recording: Recording, seq: Seq) -> Table:
     """The tree with every row open, for searches."""
-    return _tree_table(recording, _whole_tree(recording), seq)
-
-
-@per_recording()
-def _whole_tree(recording: Recording) -> FlowTree:
-    return _build_tree(recording, _leads_to_events)
+    return _tree_table(recording, _flow_tree(recording, None), seq)
 
 
 def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:

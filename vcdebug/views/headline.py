@@ -11,6 +11,7 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.framework.registry import ActionFacts
+from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
@@ -155,6 +156,13 @@ _HEADLINES: Final[Mapping[type, Callable[..., Headline]]] = {
     record.PanicEvent: lambda event: Headline(f"{NO} panic", Piece(event.message, "bad")),
     record.CutEvent: lambda event: Headline(f"{NO} stopped at the limit", Piece(f"at {event.bound}", "bad")),
 }
+
+
+def close_message(job: record.JobClose) -> tuple[bool, str]:
+    """(whether the job is written as unschedulable, the scheduler's message about it)."""
+    stated = (each for each in job.conditions if each.type == UNSCHEDULABLE_CONDITION and each.status == "True")
+    unschedulable = next(stated, None)
+    return unschedulable is not None, unschedulable.message if unschedulable is not None else job.fit_error
 
 
 # Short names.

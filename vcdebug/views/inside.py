@@ -245,7 +245,8 @@ NOTHING_TRIED = "no node was tried"
 
 def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
     """PreFilter's results, then one node for each set of reasons, then one that fits."""
-    groups, visited = _reason_groups(recording, event), _visited_nodes(recording, event)
+    groups = _reason_groups(recording, event)
+    visited = [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
     asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
     if asked is None:
         return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
@@ -263,14 +264,12 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
     node_checks = checks.filter_checks(recording, seq)
     if node_checks is None:
         return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
-    refused = event.result is not None
-    style: Style = "bad" if refused else "good"
-    words = Piece(answer_piece(event).text.removeprefix(f"{NO} ") if refused else "fits", style)
-    first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
-    words_above = f"{event.plugin} asked again about this node alone, in the session as it stood then"
-    head = (make_line(muted_piece(words_above)),)
-    rows = [first, *_check_rows(event.node, node_checks)]
-    return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
+    fits = event.result is None
+    words = Piece("fits" if fits else answer_piece(event).text.removeprefix(f"{NO} "), "good" if fits else "bad")
+    rows = [_verdict_row("node", event.node, words, fits=fits), *_check_rows(event.node, node_checks)]
+    note = f"{event.plugin} asked again about this node alone, in the session as it stood then"
+    title = f"{title} of the filter {event.plugin} for {bare_name(event.task)}"
+    return Table(title, CHECK_COLUMNS, rows, header=(make_line(muted_piece(note)),))
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
@@ -279,14 +278,19 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
     if node_checks is None or run is None:
         return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     away = run.removed_at(seq)
-    away_words = f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away"
+    words = Piece(f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away")
     fits = all(not check.is_refused for check in node_checks)
-    style: Style = "good" if fits else "bad"
-    first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(away_words)))
-    words = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
-    head = (make_line(muted_piece(words)),)
-    rows = [first, *_check_rows(run.node, node_checks, folded=False)]
-    return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
+    rows = [_verdict_row("node", run.node, words, fits=fits), *_check_rows(run.node, node_checks, folded=False)]
+    head = (
+        make_line(muted_piece("a copy of the node and of what PreFilter counted, as the dry run has them by then")),
+    )
+    title = f"{title} of the dry run for {bare_name(event.task)}"
+    return Table(title, CHECK_COLUMNS, rows, header=(make_line(muted_piece(note)),))
+
+
+def _verdict_row(key: str, node: NodeName, words: Piece, *, fits: bool, subject: tuple[str, str] = ("", "")) -> Row:
+    mark = Piece(YES, "good") if fits else Piece(NO, "bad")
+    return Row(key, (mark, Piece(node, "strong"), words), subject=subject)
 
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
@@ -294,10 +298,6 @@ def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
     hit = checks.cache_hits(recording, seq).get(node)
     results = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
     return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, results)]
-
-
-def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName]:
-    return [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
 
 
 def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
@@ -349,12 +349,9 @@ def _iter_group_rows(
     hits: dict[NodeName, checks.CacheHit],
 ) -> Iterator[Row]:
     node, more_words = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-    mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
     reason = ", ".join(status.reason for status in statuses) or "fits"
-    style: Style = "bad" if statuses else "good"
-    yield Row(
-        f"group {number}", (mark, Piece(node, "strong"), Piece(f"{reason}{more_words}", style)), 0, ("node", node)
-    )
+    words = Piece(f"{reason}{more_words}", "bad" if statuses else "good")
+    yield _verdict_row(f"group {number}", node, words, fits=not statuses, subject=("node", node))
     # For a cached refusal, the checks are those of the earlier event that filled the cache.
     hit = hits.get(node)
     if hit is not None:
@@ -378,14 +375,11 @@ def _check_rows(node: NodeName, results: Sequence[checks.NodeCheck], *, folded: 
         inside, key = check.equation, f"{node} {number}"
         if folded and inside.verdict is True:
             continue
+        formula = "; ".join(filter(None, (inside.formula, inside.comparison_name)))
         mark = Piece(NO, "bad") if check.is_refused else muted_piece(SKIPPED) if folded else Piece(YES, "good")
-        yield Row(key, (mark, Piece(f"  {_check_title(inside, node)}", "strong"), muted_piece(_formula_text(inside))))
+        yield Row(key, (mark, Piece(f"  {_check_title(inside, node)}", "strong"), muted_piece(formula)))
         for place, term in enumerate(inside.terms):
             yield _term_row(f"{key} {place}", inside, term)
-
-
-def _formula_text(inside: Equation) -> str:
-    return f"{inside.formula}; {inside.comparison_name}" if inside.comparison_name else inside.formula
 
 
 def _check_title(inside: Equation, node: NodeName) -> str:

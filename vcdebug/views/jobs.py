@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, short_text_without_pods, used_dimensions
+from vcdebug.debugger.figures import JOB, TASK
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.job import JobInfo
@@ -16,19 +17,20 @@ from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.bars import gang_line
-from vcdebug.views.cell_figures import job_figure, task_figure
+from vcdebug.views.cell_figures import JOB_HEADS, TASK_HEADS, figure_by_head
 from vcdebug.views.headline import FATE_WORDS, bare_name, span_outcome
-from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, labelled_line, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
-_COUNT_HEADS = ("ready#", "pending#", "reserved#", "releasing#")
-JOB_COLUMNS = (Column("job", name=True), *table_columns(*_COUNT_HEADS, "phase", "queue", "priority#"))
+JOB_COLUMNS = table_columns("job@", "ready#", "pending#", "reserved#", "releasing#", "phase", "queue", "priority#")
 
 
 def jobs_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every job with its counts at an event; jobs with pending tasks first."""
     rows = _job_rows(recording, recording.timeline.earliest_same_seq(seq))
-    return Table("Jobs", JOB_COLUMNS, rows, current=current, figures=partial(job_figure, JOB_COLUMNS))
+    return Table(
+        "Jobs", JOB_COLUMNS, rows, current=current, figures=partial(figure_by_head, JOB, JOB_HEADS, JOB_COLUMNS)
+    )
 
 
 @per_recording(most=MAX_CACHED_TABLES)
@@ -69,22 +71,17 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     counts = state.job_counts(name)
     phase, ready = state.phases[name] or "–", f"{counts.ready_count} of {counts.min_available} needed"
     head: list[Line] = [
-        _labelled_line(("queue ", job.queue), ("  phase ", phase), ("  priority ", str(job.priority))),
-        _labelled_line(("ready ", ready), ("  waiting ", str(counts.waiting_count))),
+        labelled_line(("queue", job.queue), ("phase", phase), ("priority", str(job.priority))),
+        labelled_line(("ready", ready), ("waiting", str(counts.waiting_count))),
         gang_line(recording, seq, name),
     ]
     if job.pod_group.min_resources is not None:
-        head.append(make_line(muted_piece("minResources "), short_resource_text(job.pod_group.min_resources)))
+        head.append(labelled_line(("minResources", short_resource_text(job.pod_group.min_resources))))
     rows = [_task_row(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
     rows += [_visit_row(recording, span) for span in recording.index.spans_of(Level.JOB, name)]
     rows += _iter_eviction_rows(recording, name)
-    figures = partial(task_figure, TASK_COLUMNS)
+    figures = partial(figure_by_head, TASK, TASK_HEADS, TASK_COLUMNS)
     return Table(f"Job {name}", TASK_COLUMNS, rows, header=(*head, ()), figures=figures)
-
-
-def _labelled_line(*parts: tuple[str, str]) -> Line:
-    """`queue q1  phase Inqueue`: (label, text) each, labels muted."""
-    return make_line(*(piece for label, text in parts for piece in (muted_piece(label), text)))
 
 
 def _visit_row(recording: Recording, span: Span) -> Row:

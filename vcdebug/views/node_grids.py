@@ -33,8 +33,7 @@ OTHERS_SIGN = "#"
 """The sign of reasons after Z."""
 REASON, SHORT_OF = "reason", "short of"
 """Subject kinds of the histogram's rows; node_list shows their nodes."""
-_AMOUNT_COLUMNS = table_columns("dim", "asked#", "future idle#", "lacks#")
-LIST_COLUMNS = (Column("node", name=True), *_AMOUNT_COLUMNS, Column("reason", flexible=True))
+LIST_COLUMNS = table_columns("node@", "dim", "asked#", "future idle#", "lacks#", "reason~")
 _CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}
 ReasonLetters = dict[FitStatus, str]
 ReasonCounts = list[tuple[FitStatus, int]]
@@ -45,17 +44,17 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     reasons = _count_reasons(recording, event)
     letters = _assign_letters(reasons)
     columns = (
-        Column("node", name=True),
-        Column(""),
+        *table_columns("node@", ""),
         Column("".join(dict.fromkeys(letter[0] for letter in letters.values()))),
-        Column("reason", flexible=True, min_width=24),
+        *table_columns("reason~24"),
     )
     is_reserved = recording.timeline.state_at(seq).tasks[event.task].status is TaskStatus.PIPELINED
     short_rows = () if is_reserved else _iter_short_rows(recording, seq)
     bars = [*_iter_reason_rows(event, reasons, letters), *short_rows]
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
-    rows = RowsOnDemand(keys, lambda i: _grid_row(recording, bars, verdicts, letters, i))
+    first = len(bars)
+    rows = RowsOnDemand(keys, lambda i: bars[i] if i < first else _node_row(recording, *verdicts[i - first], letters))
     fitting, tried = len(event.feasible), count_noun(event.processed, "node")
     untried = event.considered - event.processed
     head = make_line(
@@ -151,14 +150,6 @@ def _untried_rows(recording: Recording, event: PredicateEvent) -> list[NodeRow]:
     return np.flatnonzero(~tried).tolist() if event.considered > event.processed else []
 
 
-def _grid_row(
-    recording: Recording, bars: list[Row], verdicts: Sequence[tuple[NodeRow, int]], letters: ReasonLetters, index: int
-) -> Row:
-    if index < len(bars):
-        return bars[index]
-    return _node_row(recording, *verdicts[index - len(bars)], letters)
-
-
 def _node_row(recording: Recording, row: NodeRow, code: int, letters: ReasonLetters) -> Row:
     name = recording.node_names[row]
     if code < 0:
@@ -186,16 +177,10 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
     reason = next((status for status, letter in letters.items() if letter == name), None)
     if reason is None:
         return None
-    rows = [_failed_row(recording, seq, node, code) for node, code in _iter_failed_nodes(recording, event, reason)]
+    table, names = recording.reason_table, recording.node_names
+    failed = zip(event.failed.tolist(), event.codes.tolist(), strict=True)
+    rows = [_failed_row(recording, seq, names[row], code) for row, code in failed if reason in table.statuses_of(code)]
     return Table(f"{reason.reason}: {count_noun(len(rows), 'node')}", LIST_COLUMNS, rows)
-
-
-def _iter_failed_nodes(
-    recording: Recording, event: PredicateEvent, reason: FitStatus
-) -> Iterator[tuple[NodeName, int]]:
-    for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
-        if reason in recording.reason_table.statuses_of(code):
-            yield recording.node_names[row], code
 
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:

@@ -17,13 +17,13 @@ from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.recording.cluster_overview import RELEASING, REMARKS, offered_dimensions, optional_node_columns
-from vcdebug.recording.event_index import NODE
+from vcdebug.recording.event_index import NODE, TASK
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
 from vcdebug.views.bars import LEGEND, node_bar
-from vcdebug.views.cell_figures import node_figure, task_figure
+from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
@@ -154,8 +154,7 @@ def _overfull_text(amounts: NodeAmounts) -> str:
     return f"idle below 0: {' '.join(below)}" if below else ""
 
 
-_REQUESTS_COLUMN = Column("requests", flexible=True, min_width=20)
-NODE_TASK_COLUMNS = (Column("task", name=True), *table_columns("status", "priority#"), _REQUESTS_COLUMN)
+NODE_TASK_COLUMNS = table_columns("task@", "status", "priority#", "requests~20")
 PAGE_BAR_WIDTH = 24
 
 
@@ -163,10 +162,12 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     """One node at an event: bars, the event's verdict on it, its tasks, and the jobs that it refused."""
     state = recording.timeline.state_at(seq)
     tasks = [_task_row(recording, key, state, name) for key in state.tasks_on(name)]
-    head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name), _task_count(len(tasks))]
+    title = Piece("Tasks on it, and jobs that it refused", "title")
+    head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name)]
+    head.append(make_line(title, muted_piece(f"  {count_noun(len(tasks), 'task')}")))
     refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
     foot = () if refused else (make_line(muted_piece("it refused no pod in this cycle")),)
-    figures = partial(task_figure, NODE_TASK_COLUMNS)
+    figures = partial(figure_by_head, TASK, TASK_HEADS, NODE_TASK_COLUMNS)
     return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
 
 
@@ -222,12 +223,6 @@ def _verdict_line(recording: Recording, event: PredicateEvent, name: NodeName) -
         return make_line(lead, muted_piece(f"{SKIPPED} not tried"))
     statuses = recording.reason_table.statuses_of(int(event.codes[failed.index(row)]))
     return make_line(lead, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
-
-
-def _task_count(tasks: int) -> Line:
-    return make_line(
-        Piece("Tasks on it, and jobs that it refused", "title"), muted_piece(f"  {count_noun(tasks, 'task')}")
-    )
 
 
 def _task_row(recording: Recording, key: TaskKey, state: ClusterState, node: NodeName) -> Row:

@@ -18,7 +18,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
 from vcdebug.views.pieces import BREAK, HERE, NO, PATH, SKIPPED, YES, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
+from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 BOOKMARK_COLUMNS = table_columns("#", "event#", "note~12", "what happened~12", "where~")
 
@@ -109,9 +109,7 @@ def fitting_kind(recording: Recording, seq: Seq) -> str:
 
 
 # Watches.
-
-_WATCHED_COLUMNS = table_columns("#", "watched~", "now~")
-WATCH_COLUMNS = (*_WATCHED_COLUMNS, Column("event", right=True), Column("change", flexible=True))
+WATCH_COLUMNS = table_columns("#", "watched~", "now~", "event#", "change~")
 
 
 def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:

@@ -154,10 +154,7 @@ def source_table(recording: Recording, seq: Seq, source: SourceReader | None) ->
     elif not lines:
         commit = source_of(recording).commit
         head.append(make_line(Piece(f"! the checkout has something else there: git checkout {commit} has it", "warn")))
-    rows = [_line_row(number, line) for number, line in enumerate(lines, function.first_line)]
-    return Table("Source", SOURCE_COLUMNS, rows, tuple(head), current=str(function.first_line))
-
-
-def _line_row(number: int, line: str) -> Row:
     # The width of a tab depends on the terminal, so tabs are replaced by spaces.
-    return Row(str(number), (Piece(str(number), "muted"), Piece(line.replace("\t", "    "))))
+    texts = ((str(number), line.replace("\t", "    ")) for number, line in enumerate(lines, function.first_line))
+    rows = [Row(number, make_line(muted_piece(number), text)) for number, text in texts]
+    return Table("Source", SOURCE_COLUMNS, rows, tuple(head), current=str(function.first_line))

@@ -12,12 +12,12 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_count
 from vcdebug.explain.decisions.evictions import Eviction, carried_out
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import Seq
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import announce_long_work, is_large
-from vcdebug.views.headline import bare_name, inner_words
+from vcdebug.views.headline import bare_name, close_message, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
@@ -136,26 +136,12 @@ def _iter_condition_lines(recording: Recording) -> Iterator[OverviewLine]:
     last = next((recording.event_at(seq) for seq in recording.index.seqs_of_type(CloseEvent)), None)
     for summary in cycle_effects(recording).jobs:
         if summary.pending:
-            message = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
+            job = last.jobs.get(summary.job) if isinstance(last, CloseEvent) else None
+            message = close_message(job)[1] if job is not None else ""
             words = f"{count_noun(summary.pending, 'pod')}: {message or 'Enter explains it'}"
             yield OverviewLine(
                 f"explain {summary.job}", Piece(f"{NO} Pending", "bad"), summary.job, words, "job", summary.job
             )
-
-
-def _close_message(event: CloseEvent, uid: JobId) -> str:
-    job = event.jobs.get(uid)
-    if job is None:
-        return ""
-    bad = next(
-        (
-            condition.message
-            for condition in job.conditions
-            if condition.type == "Unschedulable" and condition.status == "True"
-        ),
-        "",
-    )
-    return bad or job.fit_error
 
 
 def _iter_evicted_lines(recording: Recording) -> Iterator[OverviewLine]:

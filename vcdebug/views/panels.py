@@ -140,9 +140,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
     ),
 )
 """All panels in the screen's order: a new panel is one entry here."""
-PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {
-    panel.command_name: panel.build_table for panel in PANELS
-}
+PANEL_VIEWS: Final[Mapping[str, PanelView]] = {panel.command_name: panel for panel in PANELS}
 
 
 def find_panel(here: DebuggerState, name: str) -> Table:
@@ -151,7 +149,7 @@ def find_panel(here: DebuggerState, name: str) -> Table:
     names = [panel_name for panel_name in PANEL_VIEWS if word.startswith(panel_name) or panel_name.startswith(word)]
     if len(names) != 1:
         raise CommandError(f"no panel {name!r}", hint=f"panels are {', '.join(PANEL_VIEWS)}")
-    return PANEL_VIEWS[names[0]](here)
+    return PANEL_VIEWS[names[0]].build_table(here)
 
 
 def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Table:
@@ -187,10 +185,6 @@ def _lazy_view(reference: str) -> Callable[..., Any]:  # Any: pages take differe
     return lambda *arguments: resolve_reference(f"vcdebug.views.{reference}")(*arguments)
 
 
-def _no_commands(_: Row) -> tuple[str, ...]:
-    return ()
-
-
 def _subject_commands(row: Row) -> tuple[str, ...]:
     """The command that opens the page of a row's node or queue, or explains its job or pod."""
     kind, name = row.subject
@@ -202,7 +196,7 @@ class Page(Struct, frozen=True):
 
     view: Callable[..., Table]
     """Builds the table from the debugger's state and the argument of the page's command, if it has one."""
-    commands: Callable[[Row], tuple[str, ...]] = _no_commands
+    commands: Callable[[Row], tuple[str, ...]] = lambda _: ()
     """Returns the commands of a row: that of Enter, then that of x if there are two."""
     keys: str = ""
     """What Enter and x do, in words."""
@@ -215,8 +209,8 @@ PAGES: Final[Mapping[str, Page]] = {
         _lazy_view("comparison:commands_of"),
         "Enter shows it in the branch   x in the original",
     ),
-    "cycles": Page(_lazy_view("cycles:shown_cycles_table"), lambda row: (row.key,), "Enter shows the cycle"),
-    "changes": Page(_lazy_view("cycles:capture_changes")),
+    "cycles": Page(_lazy_view("comparison:shown_cycles_table"), lambda row: (row.key,), "Enter shows the cycle"),
+    "changes": Page(_lazy_view("comparison:capture_changes")),
     "overview": Page(
         lambda here: _lazy_view("overview:overview_table")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),

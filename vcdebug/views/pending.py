@@ -18,7 +18,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.bars import gang_line
 from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, format_table, table_columns
+from vcdebug.views.table import Row, Table, format_table, table_columns
 
 # Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _jobs_table(survey: Survey) -> Table:
     """A row per job or pod with pending pods, unscheduled ones first."""
     rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
     title = f"Jobs with missing pods: {len(rows)} of {survey.jobs}"
-    return Table(title, PENDING_JOBS_COLUMNS, rows, footer=() if rows else (_none_pending_line(survey),), wraps=False)
+    foot = () if rows else (make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good")),)
+    return Table(title, PENDING_JOBS_COLUMNS, rows, footer=foot, wraps=False)
 
 
 def _pending_row(surveyed: SurveyedJob, *, causes: bool = True) -> Row:
@@ -157,10 +158,6 @@ def _pending_row(surveyed: SurveyedJob, *, causes: bool = True) -> Row:
     cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
     cause = f"{mark} {finding.cause}: " if causes else ""
     return Row(f"explain {name}", (*cells, Piece(f"{cause}{finding.reason}")), subject=("job", answer.job))
-
-
-def _none_pending_line(survey: Survey) -> Line:
-    return make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good"))
 
 
 # Fixes tried on the snapshot.
@@ -200,9 +197,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
 
 
 # Questions about the cursor's row, and their answers.
-
-_QUESTION_COLUMN: Final = Column("question", flexible=True, min_width=44)
-MENU_COLUMNS: Final = (_QUESTION_COLUMN, Column("about", name=True), Column("command", name=True))
+MENU_COLUMNS: Final = table_columns("question~44", "about@", "command@")
 PROOF_COLUMNS: Final = table_columns("event#", "what it shows~")
 SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
 """What a question is about -> kind of a row's subject."""

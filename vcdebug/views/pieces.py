@@ -80,6 +80,12 @@ def muted_piece(text: str) -> Piece:
     return Piece(text, "muted")
 
 
+def labelled_line(*facts: tuple[str, str]) -> Line:
+    """`queue q1  phase Inqueue`: (label, text) of each fact, the labels muted."""
+    parts = ((f"{'  ' if number else ''}{label} ", text) for number, (label, text) in enumerate(facts))
+    return tuple(piece for label, text in parts for piece in (muted_piece(label), Piece(text)))
+
+
 def value_text(value: object) -> str:
     """The text of a plugin's figure of any type."""
     if isinstance(value, Resource):

@@ -19,14 +19,25 @@ from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.bars import draw_bar
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.pieces import BEYOND, NO, QUEUE_SIGNS, YES, Line, Piece, Style, make_line, muted_piece, value_text
+from vcdebug.views.pieces import (
+    BEYOND,
+    NO,
+    QUEUE_SIGNS,
+    YES,
+    Line,
+    Piece,
+    Style,
+    labelled_line,
+    make_line,
+    muted_piece,
+    value_text,
+)
 from vcdebug.views.table import Column, Row, Table, embed_table, table_columns
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 QUEUE_COLUMNS = table_columns(
-    "queue@", "dim", "alloc#", "deserved#", "of limit", "share#~", "request#", "inqueue#", "limit#", "weight#"
+    "queue@", "dim", "alloc#", "deserved#", "of limit", "share#~", "request#", "inqueue#", "limit#", "weight#", "state~"
 )
-STATE_COLUMN = Column("state", flexible=True)
 MAX_PAIRS = 6
 BAR_WIDTH: Final = 12
 ENDLESS: Final = 1e18
@@ -46,9 +57,9 @@ def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
         rows += _iter_queue_rows(recording, seq, place, state.books[plugin].get(place.name, {}) if plugin else {})
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
     # The column of states is left out if every queue is open and reclaimable, as in most clusters.
-    columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
+    columns = QUEUE_COLUMNS
     if not any(row.cells[-1].text for row in rows):
-        columns, rows = QUEUE_COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]
+        columns, rows = QUEUE_COLUMNS[:-1], [row._replace(cells=row.cells[:-1]) for row in rows]
     foot = (*_iter_cluster_words(state), *_iter_queues_foot(recording, seq, plugin))
     figures = partial(queue_figure, recording, plugin, columns)
     return Table("Queues", columns, rows, footer=foot, current=f"{current} cpu" if current else "", figures=figures)
@@ -212,7 +223,8 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
     """One queue at an event: how its figures are computed, then a row per PodGroup and per refused job."""
     plugin = queue_figures.sharing_plugin(recording)
     entries = queue_figures.reservation_ledger(recording, seq, name if plugin else "")
-    rows = [_entry_row(recording, entry) for entry in entries if plugin or _is_in_queue(recording, entry, name)]
+    queues = recording.owners.queues
+    rows = [_entry_row(recording, entry) for entry in entries if plugin or queues.get(entry.job) == name]
     rows += [_refusal_row(refusal) for refusal in queue_refusals(recording, name)]
     head = [_about_line(recording, name), *_iter_queue_parts(recording, seq, name, plugin)]
     if plugin and not queue_figures.tree_is_broken(recording):
@@ -252,10 +264,6 @@ def _room_row(name: str, enlarged: float, idle: float, reserved: float) -> Row:
     return Row(name, (Piece(short_name(name)), *cells))
 
 
-def _is_in_queue(recording: Recording, entry: queue_figures.LedgerEntry, name: QueueName) -> bool:
-    return recording.owners.queues.get(entry.job) == name
-
-
 def _about_line(recording: Recording, name: QueueName) -> Line:
     queue = recording.session.queues[name]
     facts = (
@@ -265,7 +273,7 @@ def _about_line(recording: Recording, name: QueueName) -> Line:
         ("reclaimable", "yes" if queue.reclaimable else "no"),
         ("parent", queue.parent),
     )
-    return make_line(*(piece for key, text in facts if text for piece in (muted_piece(f"{key} "), Piece(f"{text}  "))))
+    return labelled_line(*(fact for fact in facts if fact[1]))
 
 
 def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iterator[Line]:

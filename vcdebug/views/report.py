@@ -19,8 +19,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
+from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.conf import conf_table, problems_table
-from vcdebug.views.cycles import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.document import (
     Block,
     Code,
@@ -49,6 +49,7 @@ from vcdebug.views.votes import victims_matrix
 ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
 JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "reserved#", "pending#", "outcome")
+CAUSE_COLUMNS = table_columns("job", "queue", "pending#", "cause")
 PROOF_COLUMNS = table_columns("event#", "what it shows~")
 STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200
@@ -151,21 +152,16 @@ def _why_section(recording: Recording, explained: Sequence[SurveyedJob], *, name
         starmap(partial(_explanation_section, recording.job_names), _iter_with_fixes(recording, answers))
     )
     not_shown = len(explained) - len(explanations)
-    blocks: tuple[Block, ...] = (_causes_table(explained),) if len(explained) > 1 else ()
+    rows = [Row(job.explanation.job, _cause_cells(job)) for job in explained] if len(explained) > 1 else []
+    blocks: tuple[Block, ...] = (Table("", CAUSE_COLUMNS, rows),) if rows else ()
     if not_shown:
         blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job selects other jobs.")))
     return Section(title, blocks, tuple(explanations))
 
 
-def _causes_table(explained: Sequence[SurveyedJob]) -> Table:
-    columns = table_columns("job", "queue", "pending#", "cause")
-    return Table("", columns, [_cause_row(job) for job in explained])
-
-
-def _cause_row(job: SurveyedJob) -> Row:
+def _cause_cells(job: SurveyedJob) -> Line:
     answer = job.explanation
-    name = Piece(answer.pod or answer.job, "strong")
-    return Row(answer.job, (name, Piece(job.queue), Piece(str(job.pending)), Piece(answer.cause_code)))
+    return make_line(Piece(answer.pod or answer.job, "strong"), job.queue, str(job.pending), answer.cause_code)
 
 
 def _iter_with_fixes(

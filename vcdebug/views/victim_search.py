@@ -17,7 +17,6 @@ from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line,
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 FUNNEL_TITLE = "Funnel"
-OUTCOME_COLUMN = Column("outcome", flexible=True, min_width=12)
 TASK_COLUMNS = table_columns("task@", "refused#", "tried#", "never#", "where it ends~16", "event#")
 NOBODY_STARVES = "no starving job has a task to place (see JobStarving)"
 NO_SEARCH = "no search for victims here"
@@ -52,7 +51,7 @@ def _no_search_text(recording: Recording, seq: Seq) -> str:
 
 def _task_table(funnel: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     names = [stage.name for stage in funnel.tried_nodes[0].stages] if funnel.tried_nodes else []
-    columns = (Column("node", name=True), OUTCOME_COLUMN, *(Column(name, right=True) for name in names))
+    columns = (*table_columns("node@", "outcome~12"), *(Column(name, right=True) for name in names))
     rows = [_node_row(node_visit) for node_visit in funnel.tried_nodes] + [
         _untried_nodes_row(node, len(names)) for node in funnel.untried_nodes
     ]
@@ -83,13 +82,16 @@ def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
         muted_piece(f", {len(funnel.untried_nodes)} never tried" if funnel.untried_nodes else ""),
     )
     yield make_line(muted_piece(f"{_phase_words(funnel)}in reach: {funnel.candidate_jobs}"))
+    if tried and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried_nodes):
+        yield make_line(_commonest_end(funnel))
+
+
+def _commonest_end(funnel: victim_funnel.VictimFunnel) -> Piece:
+    """The most frequent outcome of the tried nodes, and on how many of them it was reached."""
     words = [visit.outcome_words for visit in funnel.tried_nodes]
-    if words and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried_nodes):
-        # dict.fromkeys, not set: of equally frequent outcomes the first one, in every run the same.
-        commonest = max(dict.fromkeys(words), key=words.count)
-        yield make_line(
-            Piece(f"{NO} {commonest} on {words.count(commonest)} of {count_noun(len(words), 'node')}", "bad")
-        )
+    # dict.fromkeys, not set: of equally frequent outcomes the first one, in every run the same.
+    commonest = max(dict.fromkeys(words), key=words.count)
+    return Piece(f"{NO} {commonest} on {words.count(commonest)} of {count_noun(len(words), 'node')}", "bad")
 
 
 def _phase_words(funnel: victim_funnel.VictimFunnel) -> str:
@@ -139,9 +141,7 @@ def _search_row(funnel: victim_funnel.VictimFunnel) -> Row:
     elif not funnel.tried_nodes:
         end = Piece(f"{NO} no node passes the predicates", "bad")
     else:
-        last = [visit.outcome_words for visit in funnel.tried_nodes]
-        commonest = max(dict.fromkeys(last), key=last.count)
-        end = Piece(f"{NO} {commonest} on {last.count(commonest)} of {count_noun(len(last), 'node')}", "bad")
+        end = _commonest_end(funnel)
     cells = (
         Piece(f"{bare_name(funnel.task)}{'  (own job)' if funnel.is_within_job else ''}", "strong"),
         *(Piece(str(number)) for number in (funnel.refused, len(funnel.tried_nodes), len(funnel.untried_nodes))),

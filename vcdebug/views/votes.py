@@ -202,9 +202,7 @@ def is_victims(event: HookEvent) -> bool:
 
 VICTIMS_SUBJECT = "victims"
 """Subject kind of the rows that lead to candidates_table; the subject's name is the first event of the call."""
-_FATE_COLUMNS = table_columns("fate", "tier#", "by")
-_REASON_COLUMNS = table_columns("why~20", "event#")
-CANDIDATE_COLUMNS = (Column("candidate", name=True), *_FATE_COLUMNS, *_REASON_COLUMNS)
+CANDIDATE_COLUMNS = table_columns("candidate@", "fate", "tier#", "by", "why~20", "event#")
 
 
 def candidates_table(recording: Recording, first: Seq) -> Table | None:
@@ -285,8 +283,7 @@ def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> R
 # The hooks that each plugin registered, and whether the configuration enables them.
 
 TIERS_TITLE = "Tiers"
-_SWITCH_COLUMN, _RULE_COLUMN = table_columns("switch~", "how answers combine~16")
-TIER_COLUMNS = (*table_columns("tier#", "plugin", "hook", "takes part"), _SWITCH_COLUMN, _RULE_COLUMN)
+TIER_COLUMNS = table_columns("tier#", "plugin", "hook", "takes part", "switch~", "how answers combine~16")
 
 
 def tiers_table(recording: Recording) -> Table:

@@ -18,7 +18,7 @@ from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_report
 from vcdebug.recording.writes import api_writes
-from vcdebug.views.cycles import cycle_table
+from vcdebug.views.comparison import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.overview import iter_pending_lines

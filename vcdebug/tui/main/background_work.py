@@ -157,21 +157,17 @@ class PanelRerun:
 
     def _draw_panel(self, rerun: PanelRerunNeeded) -> None:
         """Rerun the cycle and draw the panel, in the thread."""
+
+        def make_failure(text: str) -> Message:
+            return PanelDrawn(rerun, Table(rerun.panel.capitalize(), footer=(make_line(muted_piece(text)),)))
+
         with cancellable(partial(self._may_continue, rerun)):
-            self._post(
-                worker.run_or_failure_message(
-                    lambda: PanelDrawn(rerun, rerun.make_table()), partial(_failed_panel, rerun)
-                )
-            )
+            self._post(worker.run_or_failure_message(lambda: PanelDrawn(rerun, rerun.make_table()), make_failure))
 
     def _may_continue(self, rerun: PanelRerunNeeded, reached_seq: Seq, seq: Seq) -> bool:
         if reached_seq:
             self._post(Progress(f"{self.running_text}: {format_percent(reached_seq, seq)}"))
         return self._requested.get(rerun.panel) is rerun
-
-
-def _failed_panel(rerun: PanelRerunNeeded, text: str) -> Message:
-    return PanelDrawn(rerun, Table(rerun.panel.capitalize(), footer=(make_line(muted_piece(text)),)))
 
 
 MODULES_AHEAD: Final = (

@@ -50,9 +50,12 @@ class CommandLine:
         self.status.display = False
 
     def _new_completer(self) -> Callable[[str], list[str]]:
-        from vcdebug.tui.completion import completer_at  # imported ahead in a thread once the recording is drawn
+        moment = self.current.moment
+        if moment is None:
+            return no_completions
+        from vcdebug.tui.completion import complete_line  # imported ahead in a thread once the recording is drawn
 
-        return completer_at(self.current.moment)
+        return lambda text: complete_line(text, moment)
 
     def prompt_used(self, event: Prompt.Edited | Prompt.Closed | Prompt.Entered) -> None:
         """Filter with every key that is typed; close the line; run what was entered."""

@@ -21,6 +21,7 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel, panel_keys_in_force
 from vcdebug.tui.widgets.bars import PanelTab, Tabs
+from vcdebug.views.panels import PANEL_VIEWS
 
 FLOW_PANEL: Final = "flow"
 MIDDLE_PANELS: Final = ("moment", "equation", "statement")
@@ -156,7 +157,6 @@ def _interpolate(steps: int, over: int, least: int, most: int) -> int:
     return least + (most - least) * min(max(steps, 0), over) // over
 
 
-_PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
 EMPTY_FRAME_DELAY: Final = 0.5
 """Delay in seconds before a frame without a recording is drawn; most recordings load faster."""
 
@@ -198,7 +198,7 @@ class MainLayout(Widget):
         """Whether panels are drawn yet."""
         self.frame_delay = ExitStack()
         """Closed when the first frame may be drawn: one without a recording would cost as much as the one with it."""
-        self._panels: dict[str, Panel] = {}
+        self.panels: dict[str, Panel] = {}
         """The panels that exist: others are made on demand, since each takes time to mount."""
 
     def compose(self) -> ComposeResult:
@@ -239,7 +239,7 @@ class MainLayout(Widget):
         self._begun |= self.moment is not None
         if self._begun:
             self._size_panels(self._find_places())
-        for panel in self._panels.values():
+        for panel in self.panels.values():
             panel.moment = self.moment
         self.rearrange_panels()
         if self.moment is not None:
@@ -250,22 +250,17 @@ class MainLayout(Widget):
         """The Textual layout that uses `places`."""
         return ARRANGED_LAYOUT
 
-    @property
-    def open_panels(self) -> dict[str, Panel]:
-        """The panels that exist, by name."""
-        return self._panels
-
     def get_panel(self, name: str) -> Panel:
-        if name not in self._panels:
+        if name not in self.panels:
             panel = self._make_panel(name)
             # set_reactive runs no watcher, which would draw the panel before it is mounted.
             panel.set_reactive(Panel.moment, self.moment)
             panel.display = False
             self.mount(panel)
-        return self._panels[name]
+        return self.panels[name]
 
     def _make_panel(self, name: str) -> Panel:
-        panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
+        panel = self.panels[name] = new_panel(PANEL_VIEWS[name])
         panel.key_in_force = self._panel_keys.get(name, panel.shows.key)
         return panel
 
@@ -280,7 +275,7 @@ class MainLayout(Widget):
 
     def bring_panel(self, name: str) -> Panel | None:
         """Show the panel with this prefix (4 letters suffice); returns the panel, or None without one."""
-        match = next((panel for panel in _PANEL_VIEWS if name and panel.startswith(name.lower()[:4])), None)
+        match = next((panel for panel in PANEL_VIEWS if name and panel.startswith(name.lower()[:4])), None)
         if match is None:
             return None
         self._begun = True
@@ -336,8 +331,8 @@ class MainLayout(Widget):
     def _size_panels(self, places: PanelPlaces) -> None:
         """Tell the panels their sizes, so that none is drawn again when Textual reports them."""
         for name, place in places.items():
-            if name in self._panels:
-                panel = self._panels[name]
+            if name in self.panels:
+                panel = self.panels[name]
                 panel.frame_size = Size(place.width, place.height)
                 panel.first_width = place.width - is_ruled(place) - SCROLLBAR_WIDTH
 
@@ -345,7 +340,7 @@ class MainLayout(Widget):
         """Show the panels that have a place, and hide the others."""
         appeared = [panel for name in places if name != TABS and not (panel := self.get_panel(name)).display]
         self._size_panels(places)
-        for name, panel in self._panels.items():
+        for name, panel in self.panels.items():
             panel.display = name in places
             panel.set_class(name in places and is_ruled(places[name]), "-ruled")
         for panel in appeared:

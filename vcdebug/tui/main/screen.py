@@ -143,7 +143,7 @@ class MainScreen(Screen[NextScreen]):
         self.set_interval(SAVE_SECONDS, self.session_keeper.save_session)
         if self.start.follow:
             self.set_interval(self.start.follow, self._capture_again)
-        self.session_keeper.panels = self._panels.open_panels
+        self.session_keeper.panels = self._panels.panels
         self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
         self.query_one(FirstKeys).display = not self.start.lesson and self.store.claim_first_time()
         self._header.name_shown = self.start.name

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from vcdebug.amount_text import capitalize_first, format_count
+from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
@@ -60,17 +60,16 @@ class Panel(Grid):
     given_up = False
     """Whether the user stopped the rerun of the cycle that this panel needs."""
 
-    def __init__(self, panel_view: PanelView, extra: type[PanelExtra] | None = None) -> None:
+    def __init__(self, panel_view: PanelView, extra: type[PanelExtra]) -> None:
         super().__init__(id=panel_view.command_name)
         self.shows = panel_view
         self.key_in_force = panel_view.key
         """The panel's key: the default or the configured one."""
-        self.extra = extra(self) if extra is not None else None
+        self.extra = extra(self)
 
     def build_table(self, moment: DebuggerState) -> Table:
         """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""
-        table = self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
-        return name_jobs_of_table(table, moment.recording.job_names)
+        return name_jobs_of_table(self.extra.build_table(moment), moment.recording.job_names)
 
     def on_mount(self) -> None:
         if self._frame_title is None:
@@ -158,20 +157,10 @@ class Panel(Grid):
             self._frame_title = title
             self._head_frame()
 
-    def title_text(self, title: str) -> str:
-        """The title with the key of the panel, as Textual markup."""
-        return f"<{self.key_in_force}> {title}".replace("[", "\\[")
-
     def show_filter(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""
-        parts = []
-        if self.filter_text:
-            note = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
-            shown, total = map(format_count, (len(self.shown_rows), len(self.table.rows)))
-            parts.append(f"/{self.filter_text}  {shown} of {total}{note}")
-        self.set_frame_note(
-            "  ".join([*parts, *self._stop_words(), *(self.unseen_columns() if self.frame_size.height > 1 else ())])
-        )
+        unseen = self.unseen_columns() if self.frame_size.height > 1 else ()
+        self.set_frame_note("  ".join([*self.filter_words(), *self._stop_words(), *unseen]))
 
     def _stop_words(self) -> tuple[str, ...]:
         """Reason for a breakpoint's stop, as a note of the Moment panel; empty for other panels and reasons."""
@@ -193,7 +182,8 @@ class Panel(Grid):
         title = next((full_title for full_title in full_titles if cell_len(full_title) <= room), title)
         if self._frame_title is not None and title != self._drawn_title:
             self._drawn_title = title
-            self.border_title = self.title_text(title)
+            # Textual reads the title as markup.
+            self.border_title = f"<{self.key_in_force}> {title}".replace("[", "\\[")
 
     @property
     def wraps_rows(self) -> bool:
@@ -220,7 +210,7 @@ class Panel(Grid):
 
     def set_filter(self, text: str) -> int:
         """Same as Grid.set_filter, and show the result in the frame."""
-        searched = self.extra.searched_table(text) if self.extra is not None else None
+        searched = self.extra.searched_table(text)
         if searched is not None and self.moment is not None:
             self.set_table(name_jobs_of_table(searched, self.moment.recording.job_names), follow=False)
         row_count = super().set_filter(text)
@@ -241,8 +231,7 @@ class Panel(Grid):
 
     def action_extra(self, name: str) -> None:
         """Run a key that only this panel has."""
-        if self.extra is not None:
-            self.extra.run_key(name)
+        self.extra.run_key(name)
 
 
 def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
@@ -256,11 +245,11 @@ def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a s
 
 
 class PanelExtra:
-    """The additional keys and state of one panel, such as opened spans."""
+    """The keys and state of one panel beyond those of every table; by itself for panels of text."""
 
     KEYS: ClassVar[tuple[Binding, ...]] = ()
     """Bindings with the action `extra('NAME')`, which calls `run_key`."""
-    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (("zoom", "zoom"),)
     """(id of a binding, word) of the keys that the footer names first."""
 
     def __init__(self, panel: Panel) -> None:
@@ -281,8 +270,14 @@ class PanelExtra:
             self.panel.post_message(CommandRequested(f"{name} {row.key}"))
 
 
-def extra_keys(panel_view: PanelView, extra: type[PanelExtra] | None) -> tuple[Binding, ...]:
-    """The bindings of one panel."""
-    if extra is not None:
-        return extra.KEYS
-    return (GO_BINDING,) if panel_view.leads_to_events else ()
+class EventsExtra(PanelExtra):
+    """Of panels whose rows lead to events."""
+
+    KEYS = (GO_BINDING,)
+    FOOTER = (("panel.go", "go there"),)
+
+
+class ListExtra(PanelExtra):
+    """Of the lists of jobs, nodes and queues."""
+
+    FOOTER = (("table.open", "open"), ("last-change", "last change"), ("what-if", "what if"))

@@ -68,12 +68,10 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
-        grid.set_table(Table("Snapshots", SNAPSHOT_COLUMNS, [*self._snapshot_rows()], wraps=False))
+        rows = self._folder_rows() if self.folder_snapshots else self._all_rows()
+        grid.set_table(Table("Snapshots", SNAPSHOT_COLUMNS, [*rows], wraps=False))
         self.set_focus(self.query_one(Input))
         self._show_keys("Enter opens", "leaves")
-
-    def _snapshot_rows(self) -> Iterator[Row]:
-        return self._folder_rows() if self.folder_snapshots else self._all_rows()
 
     def _folder_rows(self) -> Iterator[Row]:
         recent = {snapshot.path: snapshot for snapshot in self.recent_snapshots}

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from vcdebug.amount_text import capitalize_first, format_count
+from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.fields import describe_fields
@@ -120,15 +120,13 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         self.query_one(Grid).set_filter(text)
         self.show_note()
 
+    @on(Grid.Filtered)
     @on(Grid.Moved)
     def show_note(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""
         grid = self.query_one(Grid)
-        notes = list(grid.unseen_columns())
-        if text := grid.filter_text:
-            shown, total = map(format_count, (len(grid.shown_rows), len(self.table.rows)))
-            notes.insert(0, f"/{text}  {shown} of {total}{f'  {grid.filter_note}' if grid.filter_note else ''}")
-        self.query_one(Vertical).border_subtitle = "  ".join(notes).replace("[", "\\[")
+        notes = "  ".join([*grid.filter_words(), *grid.unseen_columns()])
+        self.query_one(Vertical).border_subtitle = notes.replace("[", "\\[")
 
     def action_leave(self) -> None:
         self.dismiss(0)

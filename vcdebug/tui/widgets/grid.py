@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, format_count
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
@@ -147,14 +147,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def filter_text(self) -> str:
         return self.shown.filter_text
 
-    @property
-    def filter_note(self) -> str:
-        """The note about the filter, such as that it is taken as plain text."""
-        return self.shown.filter.note if self.shown.filter is not None else ""
-
-    @property
-    def is_writing(self) -> bool:
-        return not self.shown.is_done
+    def filter_words(self) -> list[str]:
+        """The filter, how many rows it shows, and a note, such as that it is taken as plain text; empty without one."""
+        if not self.filter_text:
+            return []
+        note = self.shown.filter.note if self.shown.filter is not None else ""
+        shown, total = map(format_count, (len(self.shown_rows), len(self.table.rows)))
+        more = f"  {note}" if note else ""
+        return [f"/{self.filter_text}  {shown} of {total}{more if self.shown.is_done else '…'}"]
 
     @property
     def shown_rows(self) -> Sequence[Row]:

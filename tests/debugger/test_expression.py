@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.effort import at_most
 from tests.recorded import bundled
 from vcdebug.debugger import figures
-from vcdebug.debugger.breakpoint import find_stops, required_equalities
+from vcdebug.debugger.breakpoint import find_stops
 from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.expression import (
@@ -128,12 +128,10 @@ def test_and_and_or_skip_the_side_that_cannot_matter() -> None:
 
 def test_texts_that_a_condition_needs_are_known_to_an_index() -> None:
     known = KNOWN
-    assert {"plugin": "gang", "job": "a"} == required_equalities(
-        parse_expression('plugin == "gang" and "a" == job', known)
-    )
-    assert {"job": "a"} == required_equalities(parse_expression('job == "a" and (plugin == "x" or op == null)', known))
-    assert {} == required_equalities(parse_expression('plugin == "gang" or job == "a"', known))
-    assert {} == required_equalities(parse_expression('not plugin == "gang"', known))
+    assert {"plugin": "gang", "job": "a"} == parse_expression('plugin == "gang" and "a" == job', known).equalities
+    assert {"job": "a"} == parse_expression('job == "a" and (plugin == "x" or op == null)', known).equalities
+    assert {} == parse_expression('plugin == "gang" or job == "a"', known).equalities
+    assert {} == parse_expression('not plugin == "gang"', known).equalities
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(.*)(.*)(.*)(.*)(.*)c$", "^(([a-z])+.)+[A-Z]([a-z])+$"])

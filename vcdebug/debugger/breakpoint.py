@@ -154,28 +154,12 @@ class Breakpoint:
         """The kind's candidates, narrowed where the condition requires one action, job, task, node or plugin."""
         candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
-        for field, name in required_equalities(self.condition).items():
+        equalities = {} if self.condition is None else self.condition.equalities
+        for field, name in equalities.items():
             # A condition such as `job == "a/b"` narrows the candidates by index: reading all events would take seconds.
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
-
-
-def required_equalities(condition: expression.Expression | None) -> dict[str, str]:
-    """Field → text that it must equal for the condition to hold; an index can narrow a search by these."""
-    if isinstance(condition, expression.AndExpression):
-        # Only `and` narrows: under `or` or `not` an event without the name can match as well.
-        return {**required_equalities(condition.left), **required_equalities(condition.right)}
-    if not isinstance(condition, expression.ComparisonExpression) or condition.sign != "==":
-        return {}
-    match condition.left, condition.right:
-        # `"a/b" == job` narrows like `job == "a/b"`.
-        case (expression.FieldReference(name), expression.ConstantValue(str(text))) | (
-            expression.ConstantValue(str(text)),
-            expression.FieldReference(name),
-        ):
-            return {name: text}
-    return {}
 
 
 def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Final, Literal, Protocol, TypeGuard
+from functools import partial
+from typing import Final, Literal, TypeGuard
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
 from vcdebug.errors import VcdebugError
@@ -64,137 +66,89 @@ MAX_CHAIN: Final = 100
 MILLI: Final = 1000.0
 
 
-class Expression(Protocol):
-    """A condition or a subexpression."""
+class Expression(Struct, frozen=True):
+    """A condition or a subexpression, with what is known of it before any event."""
 
-    def evaluate(self, fields: Fields) -> Value:
-        """Its value for one event, whose fields `fields` looks up."""
-        ...
+    evaluate: Callable[[Fields], Value]
+    """Its value for one event, whose fields the argument looks up."""
+    type: FieldType = "yes or no"
+    field: str = ""
+    """The field or figure that it names; empty for any other expression."""
+    text: str | None = None
+    """The text that it is; None for any other expression."""
+    equalities: Mapping[str, str] = {}
+    """Field → text that it must equal for the condition to hold; an index can narrow a search by these."""
 
 
-class ConstantValue(Struct, frozen=True):
+def _constant(value: Value) -> Expression:
     """A number, a text, a list, or a word such as `true`."""
-
-    constant: Value
-
-    def evaluate(self, fields: Fields) -> Value:
-        return self.constant
+    return Expression(lambda _: value, type_of_value(value), text=value if isinstance(value, str) else None)
 
 
-class FieldReference(Struct, frozen=True):
-    """A named field of the event."""
-
-    name: str
-
-    def evaluate(self, fields: Fields) -> Value:
-        return fields(self.name)
+def _named_field(name: str, field_type: FieldType = "any") -> Expression:
+    return Expression(lambda fields: fields(name), field_type, field=name)
 
 
-class NameCount(Struct, frozen=True):
-    """The number of names in a list."""
-
-    operand: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        counted = self.operand.evaluate(fields)
-        # An event without the field has no names, so that `count(victims) == 0` holds there.
-        return len(counted) if isinstance(counted, tuple) else 0
+def _operation(
+    operate: Callable[[Value, Value], Value], left: Expression, right: Expression, result: FieldType
+) -> Expression:
+    return Expression(lambda fields: operate(left.evaluate(fields), right.evaluate(fields)), result)
 
 
-class EachName(Struct, frozen=True):
+def _both_hold(left: Expression, right: Expression) -> Expression:
+    """`and`: the right side is evaluated only if the left one holds."""
+    equalities = {**left.equalities, **right.equalities}
+    return Expression(lambda fields: bool(left.evaluate(fields) and right.evaluate(fields)), equalities=equalities)
+
+
+def _either_holds(left: Expression, right: Expression) -> Expression:
+    """`or`: the right side is evaluated only if the left one does not hold."""
+    # Only `and` narrows a search: under `or` or `not` an event without the name can match as well.
+    return Expression(lambda fields: bool(left.evaluate(fields) or right.evaluate(fields)))
+
+
+def _count_names(value: Value) -> int:
+    # An event without the field has no names, so that `count(victims) == 0` holds there.
+    return len(value) if isinstance(value, tuple) else 0
+
+
+def _holds_for_names(
+    quantifier: Callable[[Iterable[object]], bool], value: Value, condition: Expression, fields: Fields
+) -> bool:
     """Whether a condition on `it` holds for any, or for all, names of a list; false for an event without the list."""
-
-    quantifier: Callable[[Iterable[object]], bool]
-    operand: Expression
-    condition: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        value = self.operand.evaluate(fields)
-        names = (value,) if isinstance(value, str) else value
-        return isinstance(names, tuple) and self.quantifier(self._holds_for(name, fields) for name in names)
-
-    def _holds_for(self, name: str, fields: Fields) -> bool:
-        return bool(self.condition.evaluate(lambda field: name if field == IT else fields(field.replace(EACH, name))))
+    names = (value,) if isinstance(value, str) else value
+    return isinstance(names, tuple) and quantifier(_holds_for_name(condition, name, fields) for name in names)
 
 
-class ArithmeticExpression(Struct, frozen=True):
+def _holds_for_name(condition: Expression, name: str, fields: Fields) -> bool:
+    return bool(condition.evaluate(lambda field: name if field == IT else fields(field.replace(EACH, name))))
+
+
+def _calculate(sign: str, left: Value, right: Value) -> Value:
     """A sum, difference, product or quotient of numbers."""
-
-    left: Expression
-    sign: str
-    right: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        left, right = self.left.evaluate(fields), self.right.evaluate(fields)
-        # None also for a division by zero: a condition about such an event does not hold, and the search goes on.
-        if not (_is_number(left) and _is_number(right)) or (self.sign == "/" and not right):
-            return None
-        try:
-            return ARITHMETIC[self.sign](left, right)
-        except OverflowError:
-            return None
+    # None also for a division by zero: a condition about such an event does not hold, and the search goes on.
+    if not (_is_number(left) and _is_number(right)) or (sign == "/" and not right):
+        return None
+    try:
+        return ARITHMETIC[sign](left, right)
+    except OverflowError:
+        return None
 
 
 def _is_number(value: Value) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-class NotExpression(Struct, frozen=True):
-    """`not`: whether the operand does not hold."""
-
-    operand: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        return not self.operand.evaluate(fields)
+def _compare(sign: str, left: Value, right: Value) -> bool:
+    """Whether a comparison holds; values of different kinds are unequal, and neither is the smaller."""
+    if sign in ORDER_SIGNS:
+        return _is_ordered(left, sign, right)
+    return _is_contained(left, right) if sign == "in" else _is_equal(left, right) == (sign == "==")
 
 
-class AndExpression(Struct, frozen=True):
-    """`and`: the right side is evaluated only if the left one holds."""
-
-    left: Expression
-    right: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        return bool(self.left.evaluate(fields)) and bool(self.right.evaluate(fields))
-
-
-class OrExpression(Struct, frozen=True):
-    """`or`: the right side is evaluated only if the left one does not hold."""
-
-    left: Expression
-    right: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        return bool(self.left.evaluate(fields)) or bool(self.right.evaluate(fields))
-
-
-class ComparisonExpression(Struct, frozen=True):
-    """Two operands and a sign; values of different kinds are unequal, and neither is the smaller."""
-
-    left: Expression
-    sign: str
-    right: Expression
-
-    def evaluate(self, fields: Fields) -> Value:
-        left, right = self.left.evaluate(fields), self.right.evaluate(fields)
-        if self.sign in ORDER_SIGNS:
-            return _is_ordered(left, self.sign, right)
-        if self.sign == "in":
-            return _is_contained(left, right)
-        return _is_equal(left, right) == (self.sign == "==")
-
-
-class PatternMatch(Struct, frozen=True):
-    """A regular expression found somewhere in a text."""
-
-    operand: Expression
-    matches: TextTest
-
-    def evaluate(self, fields: Fields) -> Value:
-        operand = self.operand.evaluate(fields)
-        if isinstance(operand, str):
-            return self.matches(operand)
-        return isinstance(operand, tuple) and any(map(self.matches, operand))
+def _has_pattern(matches: TextTest, value: Value) -> bool:
+    """Whether a text, or any name of a list, contains a pattern."""
+    return matches(value) if isinstance(value, str) else isinstance(value, tuple) and any(map(matches, value))
 
 
 def _is_equal(left: Value, right: Value) -> bool:
@@ -250,13 +204,13 @@ class _Parser:
     def parse_or(self) -> Expression:
         left = self.parse_and()
         while self.reader.accept_token("or"):
-            left = OrExpression(left, self.parse_and())
+            left = _either_holds(left, self.parse_and())
         return left
 
     def parse_and(self) -> Expression:
         left = self.parse_not()
         while self.reader.accept_token("and"):
-            left = AndExpression(left, self.parse_not())
+            left = _both_hold(left, self.parse_not())
         return left
 
     def parse_not(self) -> Expression:
@@ -264,11 +218,12 @@ class _Parser:
         # A bound instead of Python's RecursionError, which would have no position in the line.
         if self.depth > MAX_DEPTH:
             raise self.reader.error_at("nested too deeply")
-        result: Expression = (
-            NotExpression(self.parse_not()) if self.reader.accept_token("not") else self.parse_comparison()
-        )
+        result = self.negate(self.parse_not()) if self.reader.accept_token("not") else self.parse_comparison()
         self.depth -= 1
         return result
+
+    def negate(self, operand: Expression) -> Expression:
+        return Expression(lambda fields: not operand.evaluate(fields))
 
     def parse_comparison(self) -> Expression:
         left = self.parse_sum()
@@ -276,31 +231,28 @@ class _Parser:
         if sign is None:
             return left
         if sign.text == "matches":
-            self.check_types(left, "matches", ConstantValue(""), sign)
+            self.check_types(left.type, "matches", "text", sign)
             return self.parse_pattern(left)
         if sign.text == "not":
             self.reader.expect_token("in")
-            return NotExpression(self.build_comparison(left, "in", sign))
+            return self.negate(self.build_comparison(left, "in", sign))
         return self.build_comparison(left, sign.text, sign)
 
-    def build_comparison(self, left: Expression, word: str, sign: ExpressionToken) -> ComparisonExpression:
+    def build_comparison(self, left: Expression, word: str, sign: ExpressionToken) -> Expression:
         right = self.parse_sum()
-        self.check_types(left, word, right, sign)
-        return ComparisonExpression(left, word, right)
+        self.check_types(left.type, word, right.type, sign)
+        # `"a/b" == job` narrows a search like `job == "a/b"`.
+        sides = ((left.field, right.text), (right.field, left.text)) if word == "==" else ()
+        equalities = {field: text for field, text in sides if field and text is not None}
+        comparison = _operation(partial(_compare, word), left, right, "yes or no")
+        return replace(comparison, equalities=equalities)
 
-    def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
+    def check_types(self, left: FieldType, word: str, right: FieldType, sign: ExpressionToken) -> None:
         """Raise ExpressionError for a comparison that can never hold."""
         # A condition that never holds would run through the whole recording without a stop.
-        clash = type_clash(self.type_of(left), word, self.type_of(right))
+        clash = type_clash(left, word, right)
         if clash:
             raise self.reader.error_at(f"this can never hold: {clash}", sign)
-
-    def type_of(self, operand: Expression) -> FieldType:
-        if isinstance(operand, FieldReference):
-            return self.known.get(operand.name, "any")
-        if isinstance(operand, ConstantValue):
-            return type_of_value(operand.constant)
-        return "number" if isinstance(operand, NameCount | ArithmeticExpression) else "yes or no"
 
     def parse_each(self, word: ExpressionToken) -> Expression:
         """Parse the rest of `any(victims, it matches "^ml/")`."""
@@ -311,13 +263,14 @@ class _Parser:
         self.reader.expect_token(",")
         condition = _Parser(self.reader, {**self.known, IT: "text"}, self.check).parse_or()
         self.reader.expect_token(")")
-        return EachName(QUANTIFIERS[word.text], names, condition)
+        quantifier = QUANTIFIERS[word.text]
+        return Expression(lambda fields: _holds_for_names(quantifier, names.evaluate(fields), condition, fields))
 
     def parse_list(self, word: ExpressionToken, *types: FieldType) -> Expression:
         """Parse the list that `count`, `any` or `all` reads; raises ExpressionError for another type of value."""
         names = self.parse_operand()
-        if self.type_of(names) not in types:
-            raise self.reader.error_at(f"{word.text} needs a list, not {self.type_of(names)}", word)
+        if names.type not in types:
+            raise self.reader.error_at(f"{word.text} needs a list, not {names.type}", word)
         return names
 
     def parse_moment(self, word: ExpressionToken) -> Expression:
@@ -328,7 +281,7 @@ class _Parser:
             raise self.reader.error_at(f'{word.text} needs a figure, such as node("n1").idle.cpu', kind)
         figure = self.parse_figure(kind)
         self.reader.expect_token(")")
-        return FieldReference(f"old {figure.name}") if word.text == "old" else figure
+        return _named_field(f"old {figure.field}") if word.text == "old" else figure
 
     def parse_pattern(self, left: Expression) -> Expression:
         token = self.reader.read_token()
@@ -338,9 +291,10 @@ class _Parser:
         if len(token.text_content) > MAX_PATTERN_LENGTH:
             raise self.reader.error_at(f"a pattern has at most {MAX_PATTERN_LENGTH} characters", token)
         try:
-            return PatternMatch(left, compile_pattern(token.text_content))
+            matches = compile_pattern(token.text_content)
         except PatternError as error:
             raise self.reader.error_at(f"not a pattern: {error}", token) from error
+        return Expression(lambda fields: _has_pattern(matches, left.evaluate(fields)))
 
     def parse_sum(self) -> Expression:
         return self.parse_chain(("+", "-"), self.parse_product)
@@ -358,9 +312,9 @@ class _Parser:
                 raise self.reader.error_at(f"at most {MAX_CHAIN} signs in a row", sign)
             right = parse()
             for operand in (left, right):
-                if self.type_of(operand) not in ("number", "any"):
-                    raise self.reader.error_at(f"{sign.text} needs numbers, not {self.type_of(operand)}", sign)
-            left = ArithmeticExpression(left, sign.text if sign.kind == "sign" else "+", right)
+                if operand.type not in ("number", "any"):
+                    raise self.reader.error_at(f"{sign.text} needs numbers, not {operand.type}", sign)
+            left = _operation(partial(_calculate, sign.text if sign.kind == "sign" else "+"), left, right, "number")
         return left
 
     def next_sign(self, signs: tuple[str, ...]) -> ExpressionToken | None:
@@ -370,7 +324,7 @@ class _Parser:
             return upcoming
         return self.reader.accept_token(*signs)
 
-    def parse_figure(self, kind: ExpressionToken) -> FieldReference:
+    def parse_figure(self, kind: ExpressionToken) -> Expression:
         """`node("n1").idle.cpu`, or `task(it).priority` in `any` and `all`."""
         self.reader.expect_token("(")
         name = self.reader.read_token()
@@ -386,7 +340,7 @@ class _Parser:
             raise self.reader.error_at(f"say which figure: {example}", parts)
         figure_words = (kind.text, name.text_content, *words[1:])
         self.check_figure(figure_words, parts if EACH in figure_words else kind)
-        return FieldReference(" ".join(figure_words))
+        return _named_field(" ".join(figure_words))
 
     def check_figure(self, words: tuple[str, ...], token: ExpressionToken) -> None:
         """Raise ExpressionError for a figure that the recording does not have."""
@@ -400,11 +354,11 @@ class _Parser:
     def parse_operand(self) -> Expression:
         token = self.reader.read_token()
         if token.text == "-" and token.kind == "sign":
-            return ArithmeticExpression(ConstantValue(0), "-", self.parse_number(token))
+            return _operation(partial(_calculate, "-"), _constant(0), self.parse_number(token), "number")
         if token.kind == "text":
-            return ConstantValue(token.text_content)
+            return _constant(token.text_content)
         if token.kind == "number":
-            return ConstantValue(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
+            return _constant(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
         if token.kind == "name":
             return self.parse_name(token)
         if token.text == "(":
@@ -412,7 +366,7 @@ class _Parser:
             self.reader.expect_token(")")
             return inner
         if token.text == "[":
-            return ConstantValue(tuple(self.parse_list_items()))
+            return _constant(tuple(self.parse_list_items()))
         raise self.reader.error_at(f"expected a field or a value, found {token.shown_text}", token)
 
     def parse_number(self, minus: ExpressionToken) -> Expression:
@@ -422,8 +376,8 @@ class _Parser:
             raise self.reader.error_at("nested too deeply")
         operand = self.parse_operand()
         self.depth -= 1
-        if self.type_of(operand) not in ("number", "any"):
-            raise self.reader.error_at(f"- needs a number, not {self.type_of(operand)}", minus)
+        if operand.type not in ("number", "any"):
+            raise self.reader.error_at(f"- needs a number, not {operand.type}", minus)
         return operand
 
     def parse_name(self, token: ExpressionToken) -> Expression:
@@ -435,13 +389,13 @@ class _Parser:
             self.reader.expect_token("(")
             counted = self.parse_list(token, "list", "any")
             self.reader.expect_token(")")
-            return NameCount(counted)
+            return Expression(lambda fields: _count_names(counted.evaluate(fields)), "number")
         if token.text[0].isdigit():
-            return ConstantValue(self.parse_quantity(token))
+            return _constant(self.parse_quantity(token))
         if token.text in NAMED_CONSTANTS:
-            return ConstantValue(NAMED_CONSTANTS[token.text])
+            return _constant(NAMED_CONSTANTS[token.text])
         if token.text in self.known:
-            return FieldReference(token.text)
+            return _named_field(token.text, self.known[token.text])
         raise self.reader.error_at(f"no field {token.text!r} (quote text); fields are {', '.join(self.known)}", token)
 
     def parse_quantity(self, token: ExpressionToken) -> float:

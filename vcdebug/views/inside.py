@@ -281,9 +281,7 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
     words = Piece(f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away")
     fits = all(not check.is_refused for check in node_checks)
     rows = [_verdict_row("node", run.node, words, fits=fits), *_check_rows(run.node, node_checks, folded=False)]
-    head = (
-        make_line(muted_piece("a copy of the node and of what PreFilter counted, as the dry run has them by then")),
-    )
+    note = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
     title = f"{title} of the dry run for {bare_name(event.task)}"
     return Table(title, CHECK_COLUMNS, rows, header=(make_line(muted_piece(note)),))
 

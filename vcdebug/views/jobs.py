@@ -71,12 +71,12 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     counts = state.job_counts(name)
     phase, ready = state.phases[name] or "–", f"{counts.ready_count} of {counts.min_available} needed"
     head: list[Line] = [
-        labelled_line(("queue", job.queue), ("phase", phase), ("priority", str(job.priority))),
-        labelled_line(("ready", ready), ("waiting", str(counts.waiting_count))),
+        labelled_line(queue=job.queue, phase=phase, priority=str(job.priority)),
+        labelled_line(ready=ready, waiting=str(counts.waiting_count)),
         gang_line(recording, seq, name),
     ]
     if job.pod_group.min_resources is not None:
-        head.append(labelled_line(("minResources", short_resource_text(job.pod_group.min_resources))))
+        head.append(labelled_line(minResources=short_resource_text(job.pod_group.min_resources)))
     rows = [_task_row(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
     rows += [_visit_row(recording, span) for span in recording.index.spans_of(Level.JOB, name)]
     rows += _iter_eviction_rows(recording, name)

@@ -80,9 +80,9 @@ def muted_piece(text: str) -> Piece:
     return Piece(text, "muted")
 
 
-def labelled_line(*facts: tuple[str, str]) -> Line:
-    """`queue q1  phase Inqueue`: (label, text) of each fact, the labels muted."""
-    parts = ((f"{'  ' if number else ''}{label} ", text) for number, (label, text) in enumerate(facts))
+def labelled_line(**facts: str) -> Line:
+    """`queue q1  phase Inqueue`: each fact with its label, the labels muted."""
+    parts = ((f"{'  ' if number else ''}{label} ", text) for number, (label, text) in enumerate(facts.items()))
     return tuple(piece for label, text in parts for piece in (muted_piece(label), Piece(text)))
 
 

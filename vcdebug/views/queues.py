@@ -266,14 +266,13 @@ def _room_row(name: str, enlarged: float, idle: float, reserved: float) -> Row:
 
 def _about_line(recording: Recording, name: QueueName) -> Line:
     queue = recording.session.queues[name]
-    facts = (
-        ("weight", str(queue.weight)),
-        ("priority", str(queue.priority)),
-        ("state", queue.state or "not set"),
-        ("reclaimable", "yes" if queue.reclaimable else "no"),
-        ("parent", queue.parent),
+    return labelled_line(
+        weight=str(queue.weight),
+        priority=str(queue.priority),
+        state=queue.state or "not set",
+        reclaimable="yes" if queue.reclaimable else "no",
+        **({"parent": queue.parent} if queue.parent else {}),
     )
-    return labelled_line(*(fact for fact in facts if fact[1]))
 
 
 def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: str) -> Iterator[Line]:

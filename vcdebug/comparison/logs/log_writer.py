@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from vcdebug.comparison.logs import answer_lines, search_lines
-from vcdebug.comparison.logs import answer_lines as opening_lines
-from vcdebug.comparison.logs import search_lines as usage_lines
 from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogCall, LogContext, LogMessage, LogState, messages_of_release
 from vcdebug.framework import record
 from vcdebug.framework.quirks import VIEW_LOST_POD
@@ -116,10 +114,10 @@ LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "preempt.no-victims": search_lines.no_victims,
     "reclaim.no-victims": search_lines.no_victims,
     "score.domains": search_lines.hyper_node_scores,
-    "usage.settings": usage_lines.lines_of_settings,
-    "usage.measured": usage_lines.lines_of_measurements,
-    "proportion.jobs": opening_lines.jobs_of_proportion,
-    "proportion.rounds": opening_lines.rounds_of_proportion,
+    "usage.settings": search_lines.lines_of_settings,
+    "usage.measured": search_lines.lines_of_measurements,
+    "proportion.jobs": answer_lines.jobs_of_proportion,
+    "proportion.rounds": answer_lines.rounds_of_proportion,
 }
 """Key of an engine's log call → the function that writes its lines."""
 
@@ -197,7 +195,7 @@ def _lines_at_level(
 
 def _iter_cycle_lines(context: LogContext, lines: Iterable[record.LogPoint]) -> Iterator[LogCall]:
     """The lines before the first event, about each event, and between events."""
-    yield from opening_lines.lines_of_session(context.recording)
+    yield from answer_lines.lines_of_session(context.recording)
     between = iter(lines)
     line = next(between, None)
     while line is not None and not line.seq:

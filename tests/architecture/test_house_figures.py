@@ -97,10 +97,10 @@ AT_MOST: list[tuple[Callable[[], float], float]] = [
     (class_names_with_two_meanings, 0),
     (lines_before_the_first_statement, 9.7),
     (modules, 491),
-    (small_modules, 34),
+    (small_modules, 35),
     (short_modules_with_one_importer, 3),
     (modules_in_circles, 0),
-    (total_lines, 110_861),
+    (total_lines, 111_021),
 ]
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.builders import amounts, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from tests.pending.test_workloads import ENQUEUE, explained, owned
+from tests.plugins.test_deviceshare import cards, limited, vgpu
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -236,3 +237,112 @@ def test_sla_is_said_to_reserve_no_room(waiting_time: str) -> None:
     found = explained(cluster(node("n1"), pod_group("j"), pods("j", 1, cpu="9"), others, conf=conf))
     told = "Plugin sla only admits it and tries it first; it reserves no room that becomes free."
     assert bool(waiting_time) is (told in found.dominant.facts)
+
+
+def _at(snapshot: Snapshot, release: str) -> Snapshot:
+    return replace(snapshot, flags=replace(snapshot.flags, release=resolve_release(release).release))
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.13.0", "v1.15.0"])
+def test_a_job_that_reclaim_passes_over_names_the_job_that_ended_the_turn_of_its_queue(release: str) -> None:
+    holders = [pod_group("r", queue="b", phase="Running"), *pods("r", 5, cpu="2", on="n1")]
+    huge = [pod_group("huge", queue="a", priority_class="high"), *pods("huge", 1, cpu="9", priority=9)]
+    queues = [queue("a"), queue("b")]
+    mine = [pod_group("j", queue="a"), *pods("j", 1, cpu="2")]
+    conf = conf_of("priority conformance", "proportion predicates", actions="allocate, reclaim")
+    snapshot = _at(cluster(node("n1"), priority_class("high", 9), queues, holders, huge, mine, conf=conf), release)
+    found = explained(snapshot)
+    assert not any("reports starvation" in str(each.headline) for each in (found.dominant, *found.contributing))
+    if release == "v1.15.0":
+        assert found.scheduled
+    else:
+        assert "queue-turns-ended" == found.cause_code
+        why = "default/huge could not reclaim: queue a may not reclaim for huge-0: it would use 9 cpu and deserves 5"
+        assert found.dominant.facts[0].startswith(why)
+        assert next(iter(proven(snapshot, "default/j"))).startswith("Suspend or delete default/huge")
+
+
+@pytest.mark.parametrize("memory", ["", "50Gi"])
+def test_a_queue_at_its_parents_limit_says_why_it_may_not_reclaim_and_parents_are_raised_too(memory: str) -> None:
+    deserved = {"cpu": "4", **({"memory": memory} if memory else {})}
+    tree = [queue("root"), queue("org", parent="root", capability={"cpu": "6"}, deserved=deserved)]
+    leaves = [queue("a", parent="org", deserved={"cpu": "3"}), queue("b", parent="org", deserved={"cpu": "1"})]
+    held = [pod_group("r", queue="b", phase="Running"), *pods("r", 6, on="n1")]
+    arguments, actions = {"capacity": {"enableHierarchy": "true"}}, "allocate, reclaim, preempt"
+    conf = conf_of("priority conformance", "predicates capacity", actions=actions, arguments=arguments)
+    mine = [pod_group("j", queue="a"), *pods("j", 1, memory="1Gi")]
+    snapshot = _at(cluster(node("n1"), tree, leaves, held, mine, conf=conf), "v1.11.0")
+    found = explained(snapshot)
+    assert "queue-not-allocatable" == found.cause_code
+    assert any("it would use 1Gi memory and deserves 0" in str(each.headline) for each in found.contributing)
+    fixes = [words for words in proven(snapshot, "default/j") if words.startswith("Queue a: ") and "deserved" in words]
+    both = "Queue a: add 1Gi memory to spec.deserved (and to that of org), or upgrade Volcano"
+    assert fixes
+    assert bool(memory) is (both not in fixes)
+
+
+@pytest.mark.parametrize("priority", [9, 0])
+def test_both_votes_that_protect_pods_of_lower_priority_are_switched_off_together(priority: int) -> None:
+    conf = conf_of("priority gang conformance", "drf predicates", actions="allocate, preempt")
+    old = [pod_group("old", min_member=3, phase="Running"), *pods("old", 3, cpu="3", on="n1")]
+    mine = [pod_group("j", min_member=3, priority_class="high"), *pods("j", 3, cpu="3", priority=priority)]
+    snapshot = cluster(node("n1"), priority_class("high", priority), old, mine, conf=conf)
+    both = "gang, drf: enablePreemptable -> false (no veto in preempt, as in Volcano's default configuration)"
+    assert (priority > 0) is (both in proven(snapshot, "default/j"))
+
+
+@pytest.mark.parametrize("priority", [9, 0])
+def test_jobs_of_lower_priority_that_this_cycle_places_are_named_where_preempt_is_missing(priority: int) -> None:
+    conf = conf_of("priority conformance", "predicates", actions="allocate")
+    hosts, full = [node("n1"), node("n2")], [pod_group("r", phase="Running"), *pods("r", 3, cpu="3", on="n1")]
+    mine = [pod_group("j", priority_class="high"), *pods("j", 1, cpu="9", priority=priority)]
+    small = [pod_group("s"), *pods("s", 1, cpu="2")]
+    on_n2 = [pod_group("q", phase="Running"), *pods("q", 2, cpu="3", on="n2")]
+    snapshot = cluster(hosts, priority_class("high", priority), full, on_n2, mine, small, conf=conf)
+    told = "default/s of lower priority is placed in this cycle, since it fits; nothing is reserved for default/j."
+    assert (priority > 0) is (told in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize(("cpu", "left"), [("8", "2 of the 5"), ("2", "")])
+def test_a_queue_that_an_eviction_leaves_below_what_it_deserves_is_told(cpu: str, left: str) -> None:
+    queues = [queue("a", deserved={"cpu": "5", "memory": "50G"}), queue("b", deserved={"cpu": "5", "memory": "50G"})]
+    held = [pod_group("r", queue="b", phase="Running"), *pods("r", 1, cpu=cpu, on="n1")]
+    rest = [pod_group("s", queue="b", phase="Running"), *pods("s", (10 - int(cpu)) // 2, cpu="2", on="n1")]
+    mine = [pod_group("j", queue="a"), *pods("j", 1, cpu="2")]
+    for each in rest[1:]:
+        each["metadata"].setdefault("annotations", {})["volcano.sh/preemptable"] = "false"
+    conf = conf_of("priority conformance", "predicates capacity", actions="allocate, reclaim")
+    found = explained(cluster(node("n1"), queues, held, rest, mine, conf=conf))
+    assert found.scheduled
+    facts = [fact for fact in found.dominant.facts if fact.startswith("Queue b is left with")]
+    assert ([f"Queue b is left with {left} cpu that it deserves."] if left else []) == facts
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_device_plugin_that_counts_cards_and_registers_none_is_sent_to_its_log(counts: bool) -> None:
+    hosts = [cards(), node("n2")]
+    del hosts[0]["metadata"]["annotations"]["volcano.sh/node-vgpu-register"]
+    if not counts:
+        hosts[0]["status"]["allocatable"]["volcano.sh/vgpu-number"] = "0"
+    arguments = {"deviceshare": {"arguments": {"deviceshare.VGPUEnable": True}}}
+    conf = conf_of("gang", "predicates deviceshare", arguments=arguments)
+    made = limited({**vgpu(), "cpu": "1"})
+    made["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    found = explained(_at(cluster(hosts, pod_group("j"), made, conf=conf), "v1.12.0"))
+    assert counts is any(
+        "although its kubelet counts 20 volcano.sh/vgpu-number" in fact for fact in found.dominant.facts
+    )
+    assert counts is any(words.startswith("See the log of the device plugin on n1") for words in found.advice_texts)
+    assert not any("n2" in fact for fact in found.dominant.facts if fact.endswith("kubelet counts"))
+
+
+@pytest.mark.parametrize(("release", "plugin"), [("v1.2.0", ""), ("v1.2.0", "proportion"), ("v1.8.0", "")])
+def test_a_release_that_may_serve_the_oldest_queue_alone_is_named_with_it(release: str, plugin: str) -> None:
+    old = [{**queue("old"), "metadata": {**queue("old")["metadata"], "creationTimestamp": "2026-10-01T00:00:00Z"}}]
+    runs = [pod_group("r", queue="old", phase="Running"), *pods("r", 1, on="n1")]
+    late = [queue("late"), pod_group("j", queue="late"), *pods("j", 1)]
+    conf = conf_of("gang", f"predicates {plugin}".strip(), actions="allocate")
+    found = explained(_at(cluster(node("n1"), old, runs, late, conf=conf), release))
+    told = (release, plugin) == ("v1.2.0", "")
+    assert told is ("v1.2.0 may serve only queue old, which is older" in found.sentence)
+    assert told is any("Configure plugin proportion" in words for words in found.advice_texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -18,7 +18,7 @@ from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import GANG
 from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_operations
@@ -130,6 +130,7 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     yield from _broken_gang_facts(view, victims, next(off, ""))
     planned = [eviction for eviction in evictions if eviction.victim in victims]
     yield from useless_facts(view.recording, planned)
+    yield from _queue_left_facts(view, planned)
     yield from _fewer_victims_facts(view, planned)
 
 
@@ -171,13 +172,41 @@ def useless_facts(recording: Recording, evictions: Sequence[Eviction]) -> Iterat
         # A plan of gangpreempt or gangreclaim is for a whole job.
         if eviction.preemptor not in recording.owners.jobs or not eviction.node:
             continue
-        request, victim = (task_of(recording, key) for key in (eviction.preemptor, eviction.victim))
-        idle = idle_without(recording, eviction.seq, eviction.node, ())
-        lacking = [name for name, amount in request.init_resreq.items() if amount > idle.get(name)]
+        victim, lacking = task_of(recording, eviction.victim), _lacking(recording, eviction)
         if lacking and not any(victim.resreq.get(name) for name in lacking):
             lacks = f"frees no {join_names(lacking)}, which {eviction.preemptor} lacks on {eviction.node}"
             yield f"{eviction.victim} {lacks}: {eviction.action} takes victims in their order, whatever they free."
             return
+
+
+def _lacking(recording: Recording, eviction: Eviction) -> list[str]:
+    """The dimensions that the node lacks for the pod that the eviction is for."""
+    request, idle = task_of(recording, eviction.preemptor), idle_without(recording, eviction.seq, eviction.node, ())
+    return [name for name, amount in request.init_resreq.items() if amount > idle.get(name)]
+
+
+def _queue_left_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:
+    """Yields a sentence per queue that the evictions leave with less than it deserves of what the pod lacked."""
+    state = view.recording.timeline.state_at(len(view.recording))
+    known = [one for one in evictions if one.node and one.preemptor in view.recording.owners.jobs]
+    for queue, own in group_by_key((one.queue, one) for one in known if one.queue != view.queue.name).items():
+        freed = sum_resources(task_of(view.recording, one.victim).resreq for one in own)
+        lacking = _lacking(view.recording, own[0])
+        plugins = [name for name, books in state.books.items() if queue in books]
+        used = {plugin: state.plugin_amount(plugin, queue, "allocated") for plugin in plugins}
+        deserved = {plugin: state.plugin_amount(plugin, queue, "deserved") for plugin in plugins}
+        # Where two plugins compute what a queue deserves, both have to say so.
+        names = [name for name in lacking if plugins and name != PODS]
+        had = {one: used[one].clone().add(freed) for one in plugins}
+        below = [
+            name
+            for name in names
+            if all(0 < used[one].get(name) < deserved[one].get(name) <= had[one].get(name) for one in plugins)
+        ]
+        if below:
+            amounts = (used[plugins[0]].get(below[0]), deserved[plugins[0]].get(below[0]))
+            texts = format_amounts_apart(below[0], *amounts)
+            yield f"Queue {queue} is left with {texts[0]} of the {texts[1]} {below[0]} that it deserves."
 
 
 def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:

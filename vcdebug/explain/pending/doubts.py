@@ -17,7 +17,7 @@ from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.framework.conf import UNKNOWN_ACTION
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
@@ -48,6 +48,10 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, explanation:
         if finding.cause in WITHOUT_QUOTA and (excess := _excess_not_asked(view)):
             return _rejected_by_older(view, explanation, *excess)
         change = change or next((f"{release.stated_name} {text}" for text in _iter_older_rules(view, finding)), "")
+        if finding.cause in WITHOUT_QUOTA and _served_instead(view):
+            words = f"Configure plugin {PROPORTION}, which orders queues, or upgrade Volcano {release.stated_name}."
+            advised = (Advice.from_outside(words, AdviceHarm.CLUSTER), *explanation.advised)
+            explanation = replace(explanation, advised=advised)
     headline = finding.headline._replace(state=f"{finding.headline.state} ({change})")
     # Where the first line would be too long, the doubt below it says so.
     fits = change and len(str(headline)) <= MAX_LINE_LENGTH
@@ -96,6 +100,22 @@ WITHOUT_QUOTA: Final = (PLACES_CAUSE, ADMITTED_CAUSE, NOT_ENOUGH)
 _BEFORE_1_10: Final = re.compile(r"v?1\.[0-9](\.\d+)?([-+].*)?")
 
 
+_OLDEST_QUEUE_ONLY: Final = re.compile(r"v?1\.[0-3](\..*)?")
+"""Releases that return to the oldest queue for ever where no plugin orders queues."""
+
+
+def _served_instead(view: JobView) -> QueueName | None:
+    """An older queue with jobs, where the stated release may serve no other; None without one."""
+    recording = view.recording
+    is_ordered = {PROPORTION, CAPACITY} & {*recording.conf.plugin_names()}
+    if is_ordered or not _OLDEST_QUEUE_ONLY.fullmatch(recording.snapshot.release.stated_name):
+        return None
+    with_jobs = dict.fromkeys(job.queue for job in view.session.jobs.values())
+    queues = (view.session.queues[name] for name in with_jobs)
+    older = (queue.name for queue in queues if queue.creation_timestamp < view.queue.creation_timestamp)
+    return next(older, None)
+
+
 def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
     """Yields what releases before v1.10 decide otherwise about this job, as words after the release's name."""
     pending = view.pending_at_open
@@ -104,6 +124,8 @@ def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
     placed = [task for task in pending if task not in view.unplaced_tasks]
     if placed and len(placed) < len(pending):
         yield "ends a job at its first pod that fits no node"
+    if finding.cause in WITHOUT_QUOTA and (older := _served_instead(view)):
+        yield f"may serve only queue {older}, which is older: no plugin orders queues, #1496"
     if finding.cause == PREEMPTIVE and CAPACITY in view.recording.conf.plugin_names():
         yield "lets a queue reclaim while it uses less than it deserves of any resource"
 

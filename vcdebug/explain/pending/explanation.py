@@ -54,10 +54,10 @@ from vcdebug.explain.pending.gates.not_in_session import (
 )
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, allocatable_refusals
+from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, PREEMPTIVE, allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
-from vcdebug.explain.pending.room_takers import deadlocked_gangs, room_takers, taker_advice, taker_facts
+from vcdebug.explain.pending.room_takers import deadlocked_gangs, passing_facts, room_takers, taker_advice, taker_facts
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
@@ -276,7 +276,7 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
         return finding.with_additions(*facts, *advice, in_front=True)
     takers = room_takers(fits) if finding.cause != MIXED_CAUSE else None
     if takers is None or not takers.tasks:
-        return finding
+        return finding.with_additions(*(passing_facts(fits) if finding.cause == NOT_CONFIGURED_CAUSE else ()))
     return finding.with_additions(*taker_facts(fits, takers), *taker_advice(fits, takers), in_front=True)
 
 
@@ -286,7 +286,8 @@ def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits
         for chance in (GateChance.REAL, GateChance.WEAK, GateChance.NONE)
     )
     if real:
-        return [*real, *allocating, *weak]
+        # Why reclaim may not free what a queue limit lacks, even where nodes have room.
+        return [*real, *allocating, *weak, *(finding for finding in none if finding.cause == PREEMPTIVE)]
     is_decided = allocating[0].cause == DISCARD_CAUSE or fits.free_nodes
     return [*allocating, *weak, *reversed(none)] if is_decided else [*weak, *allocating, *reversed(none)]
 

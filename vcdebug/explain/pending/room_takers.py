@@ -1,5 +1,6 @@
 """Who has the room that a task lacks: tasks that this cycle placed there first, and tasks that run there."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.topology_spread import HOSTNAME_KEY
-from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
@@ -139,13 +140,33 @@ def passing_facts(fits: NodeFits) -> list[str]:
     placed = placements_before(fits.view.recording, fits.earliest_seq)
     tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
     if not tasks:
-        return []
+        return _jumping_facts(fits.view)
     name = node.short[0][0]
     used = sum_resources(task.resreq for task in tasks).get(name)
     free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
     return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
+
+
+def _jumping_facts(view: JobView) -> list[str]:
+    """A sentence about jobs of lower priority in the same queue that this cycle placed, mostly after this one."""
+    jobs = _placed_by_queue(view.recording).get(view.queue.name, ())
+    count = bisect_left(jobs, (view.job.priority, ""))
+    if not count:
+        return []
+    are, fit = ("is", "it fits") if count == 1 else ("are", "they fit")
+    placed_now = f"of lower priority {are} placed in this cycle, since {fit}"
+    names = join_first_names((uid for _, uid in jobs[:count]), count)
+    return [f"{names} {placed_now}; nothing is reserved for {view.job.uid}."]
+
+
+@per_recording()
+def _placed_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[tuple[int, JobId]]]:
+    """Queue → (priority, name) of its jobs that this cycle placed pods of, the lowest first."""
+    keys, owners, jobs = placements_before(recording, len(recording)), recording.owners.jobs, recording.session.jobs
+    placed = (jobs[uid] for uid in dict.fromkeys(owners[key] for key in keys if key in owners))
+    return group_by_key(sorted((job.queue, (job.priority, job.uid)) for job in placed))
 
 
 def user_facts(fits: NodeFits) -> list[str]:

@@ -19,10 +19,12 @@ from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION, VgpuLedger, misfit_reason
 from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.names import NodeName
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.deviceshare import Deviceshare
 from vcdebug.releases.devices import VGPU_MEMORY_PERCENTAGE
-from vcdebug.snapshot.manifest import annotations_of
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES
+from vcdebug.snapshot.manifest import annotations_of, object_in, status_of
 
 BAR_WIDTH: Final = 12
 PARTIAL_CARDS = "no pod gets parts of several cards"
@@ -208,14 +210,26 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     unregistered = [node for node in nodes if REGISTER_ANNOTATION not in annotations_of(node.manifest)]
     # Newer releases place pods there nevertheless, but no device plugin gives them a card.
     repairs = len(unregistered) == len(fits.node_fits)
-    for node in unregistered:
+    counting = [node for node in unregistered if _counted_cards(node)]
+    # Nodes without such cards need no device plugin where others have some.
+    for node in counting or unregistered:
         foreign = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
         instead = f"; it has {join_names(foreign)}, which another device plugin writes" if foreign else ""
         words = f"Run Volcano's own device plugin on {node.name}, and no other one."
+        if counting and not foreign:
+            instead = f", although its kubelet counts {_counted_cards(node)} {BUILT_IN_NAMES.number}"
+            needs = "a version for this Volcano, and the right to patch nodes"
+            words = f"See the log of the device plugin on {node.name}; it needs {needs}."
         yield ConstraintFailure(
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
             (Advice.from_outside(words, AdviceHarm.CLUSTER)._replace(repairs=repairs),),
         )
+
+
+def _counted_cards(node: NodeInfo) -> str:
+    """The virtual GPUs that the node's kubelet counts; empty for none."""
+    number = str(object_in(status_of(node.manifest).get("allocatable")).get(BUILT_IN_NAMES.number) or "")
+    return "" if number == "0" else number
 
 
 def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:

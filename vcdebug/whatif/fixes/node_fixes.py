@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
-from vcdebug.framework.conf import find_meant_switch
+from vcdebug.framework.conf import SchedulerConf, find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
@@ -383,19 +383,32 @@ def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Fixes that switch off the votes on victims of a plugin that protects them."""
-    conf = situation.recording.conf
-    for name in conf.plugin_names():
-        if name in situation.cause_codes and name not in _UNSAFE_PLUGINS:
-            for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
-                is_on = any(option.is_enabled([switch]) for option in conf.options_of(name))
-                if not is_on or not any(action in configured for configured in conf.actions):
-                    continue
-                words = f"{name}: {switch} -> false (no veto in {action})"
-                # Without gang's vote reclaim evicts what the queue deserves; other plugins' votes are the rule itself.
-                kind = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
-                words, kind = (words, kind) if name == GANG else (f"Bypass: {words}", fix.FixKind.BYPASS)
-                yield fix.cluster_fix(words, f"conf:plugins.{name}.{switch}=false", causes=(name,), kind=kind)
+    """Fixes that switch off the votes on victims of a plugin that protects them, and of both gang and drf together:
+    without one of them, the other protects pods of lower priority.
+    """
+    conf, job = situation.recording.conf, situation.job
+    ranks = job is not None and job.priority > 0 and PRIORITY in conf.plugin_names()
+    for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
+        votes = [name for name in conf.plugin_names() if _is_on(conf, name, switch)]
+        if not any(action in configured for configured in conf.actions):
+            continue
+        for name in votes:
+            if name not in situation.cause_codes or name in _UNSAFE_PLUGINS:
+                continue
+            words = f"{name}: {switch} -> false (no veto in {action})"
+            # Without gang's vote reclaim evicts what the queue deserves; other plugins' votes are the rule itself.
+            kind = fix.FixKind.ENTITLEMENT if action == RECLAIM else fix.FixKind.OTHER_PODS
+            words, kind = (words, kind) if name == GANG else (f"Bypass: {words}", fix.FixKind.BYPASS)
+            yield fix.cluster_fix(words, f"conf:plugins.{name}.{switch}=false", causes=(name,), kind=kind)
+        both = [name for name in (GANG, DRF) if name in votes]
+        if action == PREEMPT and ranks and len(both) > 1 and {*both} & {*situation.cause_codes}:
+            words = f"{GANG}, {DRF}: {switch} -> false (no veto in {action}, as in Volcano's default configuration)"
+            edits, causes = (f"conf:plugins.{name}.{switch}=false" for name in both), (*both, "gang-discard")
+            yield fix.cluster_fix(words, *edits, causes=causes, kind=fix.FixKind.MORE_ROOM)
+
+
+def _is_on(conf: SchedulerConf, plugin: str, switch: str) -> bool:
+    return any(option.is_enabled([switch]) for option in conf.options_of(plugin))
 
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

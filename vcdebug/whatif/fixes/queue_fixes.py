@@ -189,8 +189,14 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         yield fix.queue_fix(*change, causes=_SHARE_CAUSES, amount=amount)
     if CAPACITY in plugins:
         deserved, capability = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
+        lineage = queue_and_ancestors(situation.recording, queue)[1:]
+        parents = [(one, fix.known_amounts(one.deserved)) for one in lineage]
         for resource in fix.resources_of(situation.pending_pods):
             limits = [_limit_of(queue, "capability", resource, capability)] if capability.get(resource) else []
+            # capacity rejects children that deserve more than their parent.
+            limits += [
+                _limit_of(one, "deserved", resource, amounts) for one, amounts in parents if amounts.get(resource)
+            ]
             limit = _limit_of(queue, "deserved", resource, deserved)
             yield from _iter_raise_fixes(situation, limit, limits, resource, 0, _SHARE_CAUSES)
         yield from _propose_whole_share_fixes(situation, queue, deserved)

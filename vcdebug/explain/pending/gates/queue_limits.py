@@ -1,6 +1,7 @@
 """A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
 from collections.abc import Iterator
+from math import fsum
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.queues import CAPACITY_ADMISSION_LEAF_ONLY
+from vcdebug.snapshot.edit_path import field_step
 
 NOT_ALLOCATABLE = "queue-not-allocatable"
 OVERUSED = "overused"
@@ -331,14 +333,34 @@ def _deserved_finding(
     by_capacity = bool(stated) and plugin == queue_findings.CAPACITY_PLUGIN
     if unnamed := [name for name in names if by_capacity and not named.get(name)]:
         amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
-        add = f"Queue {queue.name}: add {amounts} to spec.deserved, or upgrade Volcano."
-        advice = (Advice.queue_admin(add, *claim.raised_limit_edits("deserved")), *advice)
+        parents = dict(_parents_to_raise(view, unnamed, claim.check.total))
+        also = f" (and to that of {join_names(parents)})" if parents else ""
+        add = f"Queue {queue.name}: add {amounts} to spec.deserved{also}, or upgrade Volcano."
+        edits = (*claim.raised_limit_edits("deserved"), *(edit for some in parents.values() for edit in some))
+        advice = (Advice.queue_admin(add, *edits), *advice)
         only = f"spec.deserved of queue {queue.name} names only {join_names(stated)}"
         counted = f"a resource that it does not name ({join_names(unnamed)}) counts as 0"
         facts.append(f"{only}; in {view.recording.snapshot.release.display_name()} {counted}.")
     facts += [f"Also over: {join_names(names[1:])}."] if names[1:] else []
     facts += queue_findings.holder_facts(view, seq, claim) if names else ()
     return view.pending(PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
+
+
+def _parents_to_raise(view: JobView, names: list[str], total: Resource) -> Iterator[tuple[QueueName, list[str]]]:
+    """Yields (parent, edits) where a parent states less as deserved than its children would: capacity rejects that."""
+    child, children = view.queue, queue_index.children_of(view.recording)
+    carried = {name: total.get(name) for name in names}
+    for parent in queue_index.queue_and_ancestors(view.recording, child)[1:]:
+        stated, edits = Resource.from_list(parent.deserved or {}), list[str]()
+        others = [view.session.queues[name] for name in children.get(parent.name, ()) if name != child.name]
+        for name in names if parent.deserved else ():
+            carried[name] += fsum(Resource.from_list(one.deserved or {}).get(name) for one in others)
+            if stated.get(name) < carried[name]:
+                amount = amount_text.quantity_text(name, carried[name])
+                edits.append(f"Queue/{parent.name}:spec.deserved{field_step(name)}={amount}")
+        if edits:
+            yield parent.name, edits
+        child = parent
 
 
 def _format_weight(view: JobView, plugin: str) -> str:

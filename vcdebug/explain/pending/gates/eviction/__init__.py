@@ -19,11 +19,11 @@ from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.fit_errors import FitStatus
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import fits_without, requested_together
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
-from vcdebug.releases.scheduling import RECLAIM_IMMEDIATE
+from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIATE
 
 NEVER_PREEMPT = "Never"
 UNDO_PIPELINE = "unpipeline"
@@ -140,7 +140,10 @@ def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFi
         return [gate]
     finding = queue_limits.overused_finding(view, action)
     if finding is None and view.unplaced_tasks:
-        finding = turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
+        finding = turns_ended_finding(view, action, task)
+        # Where every job is served, that no plugin was asked says nothing about starvation.
+        if finding is None and not (evicts_without_statement(view, action) and serves_every_job(view)):
+            finding = entitlement.not_starving_finding(view, action, task)
     return [] if finding is None else [Gate(action, _chance_before_nodes(fits, action), finding)]
 
 
@@ -284,10 +287,11 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
 
 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
-    """The finding if the job starves and its queue's turns in reclaim ended at another job; else None."""
+    """The finding if the action serves the job and its queue's turns in reclaim ended at another job; else None."""
     recording, queue = view.recording, view.queue.name
     starving_answers = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
-    if not evicts_without_statement(view, action) or not starving_answers or not all(starving_answers):
+    is_served = all(starving_answers) if starving_answers else serves_every_job(view)
+    if not evicts_without_statement(view, action) or not is_served:
         return None
     start, end = view.action_starts(action) or 0, view.action_ends(action) or len(recording)
     turns = [turn for turn in recording.index.spans_of(Level.QUEUE, queue) if start < turn.first <= end]
@@ -295,12 +299,40 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
     if not jobs or jobs[-1].name == view.job.uid:
         return None
     other_job, seq = jobs[-1].name, jobs[-1].first
+    release = recording.snapshot.release.display_name()
     reason = f"{action} did not try it; {other_job} was first in queue {queue}"
     facts = (
-        f"{other_job} could not reclaim; {recording.snapshot.release.display_name()} then skips the rest of the queue.",
+        f"{_refusal_words(view, action, other_job)}; {release} then skips the rest of the queue.",
         f"No node has room for {task.name} ({amount_text.format_resource(task.init_resreq)}).",
     )
     higher = f"Give {view.job.uid} a higher priority than {other_job}, or use another queue."
+    delete, other = (
+        f"Suspend or delete {other_job}, which is refused first in each cycle.",
+        view.session.jobs[other_job],
+    )
+    pods = () if other.ready_task_num() else other.tasks.values()
+    edits = (*(f"Pod/{pod.key}:-" for pod in pods), f"PodGroup/{other_job}:-") if pods else ()
     evidence = proof_of(seq, f"{other_job} is the last job of queue {queue} that is tried")
-    numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(higher),)
+    numbers, advice = (
+        amount_numbers("request", task.init_resreq),
+        (Advice.for_owner(higher), Advice.queue_admin(delete, *edits)),
+    )
     return view.pending(TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+
+
+def serves_every_job(view: JobView) -> bool:
+    """Whether reclaim of this release serves jobs with Pending pods without asking whether they starve."""
+    return view.recording.snapshot.release.has_older_form(RECLAIM_BEYOND_STARVING)
+
+
+def _refusal_words(view: JobView, action: str, job: JobId) -> str:
+    """Why another job could not reclaim: the last refusal of its queue, with the amounts."""
+    other = JobView(view.recording, job, detailed=False)
+    tries = [attempt for visit in other.visits_of(action) for attempt in visit.tries]
+    asked = (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream)
+    refusals = [(attempt, *call) for attempt in tries for point in asked for call in attempt.refusals(point)]
+    if not refusals:
+        return f"{job} could not reclaim"
+    attempt, seq, event = refusals[-1]
+    finding = queue_limits.not_preemptive_finding(other, other.tasks[attempt.task], seq, event)
+    return f"{job} could not reclaim: {finding.headline.reason}"

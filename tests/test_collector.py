@@ -9,7 +9,7 @@ import pytest
 
 from tests.recorded import BLOCKED, ROOT
 from vcdebug import garbage_collection
-from vcdebug.garbage_collection import _HeapState, collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.garbage_collection import _HeapState, collector_paused, freeze_heap, raise_gc_threshold, unfreeze_heap
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import disposing
 from vcdebug.recording.replay import replay_cycle
@@ -21,7 +21,9 @@ pytestmark = pytest.mark.memory
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     gc.enable()
+    thresholds = gc.get_threshold()
     yield
+    gc.set_threshold(*thresholds)
     unfreeze_heap()
     gc.disable()
 
@@ -33,6 +35,12 @@ def test_frozen_heap_stays_frozen_while_objects_are_made() -> None:
         made = [[each] for each in range(10_000)]
     assert (True, alone) == (gc.isenabled(), gc.get_freeze_count())
     assert gc.is_tracked(made)
+
+
+def test_collections_are_short_once_the_heap_is_frozen() -> None:
+    raise_gc_threshold()
+    freeze_heap()
+    assert gc.get_threshold()[0] <= 10_000
 
 
 def test_unfrozen_heap_has_no_frozen_objects() -> None:

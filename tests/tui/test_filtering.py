@@ -140,3 +140,21 @@ def test_no_filter_takes_longer_than_its_text_is_long(typed: str) -> None:
     asked = parse_filter(typed)
     with at_most(seconds=1):
         assert asked.test("a" * 5000 + "!") is False
+
+
+def test_a_key_makes_few_rows_of_a_large_table_and_the_next_letter_none() -> None:
+    made: list[int] = []
+
+    def make(index: int) -> Row:
+        made.append(index)
+        return Row(str(index), (Piece(f"node-{index}"),))
+
+    part = ShownRows()
+    part.set_rows(RowsOnDemand([str(i) for i in range(20_000)], make))
+    part.set_filter("n")
+    assert len(made) <= 500
+    while not part.is_done:
+        part.check_more()
+    assert 20_000 == len(made)
+    part.set_filter("node-1")
+    assert (20_000, True) == (len(made), part.is_done)

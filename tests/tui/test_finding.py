@@ -1,12 +1,16 @@
 """Finding things by name: completion of the command line, the palette, the help."""
 
+from itertools import islice
+
 import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input
 
+from tests.builders import cluster, node
 from tests.tui.driving import NARROW, Desk, opened
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.tui.completion import complete_line
-from vcdebug.tui.palette import MAX_HITS, PaletteEntry, described_entries, find_entries, format_entry
+from vcdebug.tui.palette import MAX_HITS, PaletteEntry, _find_names, described_entries, find_entries, format_entry
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
@@ -283,3 +287,11 @@ async def test_find_lists_all_cycles_and_enter_leads_into_another_one() -> None:
         assert 1 == desk.screen().count("Enter ")
         await desk.press("home", "enter")
         assert places[0] == f"{desk.moment.recordings.cycle}:{desk.seq}"  # type: ignore[union-attr]
+
+
+def test_a_letter_that_many_names_have_reads_few_of_them() -> None:
+    recording = replay_cycle(cluster(*(node(f"node-{number}") for number in range(2_000))))
+    read = list(islice(_find_names(recording, "node", ["node-1", "9"], "node-1"), 5))
+    assert ["node-1009", "node-1019", "node-1029", "node-1039", "node-1049"] == read
+    assert ["node-1999"] == list(_find_names(recording, "node", ["node-1999"], "\nnode-1999"))
+    assert [] == list(_find_names(recording, "node", ["ode-1"], "/ode-1"))

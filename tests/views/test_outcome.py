@@ -9,6 +9,7 @@ from vcdebug.framework.record import Level
 from vcdebug.recording import replay
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle
 from vcdebug.views import overview
+from vcdebug.views.flow import session_table
 from vcdebug.views.headline import span_outcome
 from vcdebug.views.table import format_table
 
@@ -31,3 +32,13 @@ def test_a_cluster_of_many_pods_is_drawn_before_its_jobs_are_explained(monkeypat
     survey_jobs(recording)
     with refuse_long_runs():
         assert "default/j" in format_table(overview.moment_table(recording, 0, at_overview=True, inside=0))
+
+
+def test_steps_of_a_large_session_are_listed_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = replay_cycle(cluster(node("n1"), pod_group("j"), pods("j", 3, cpu="1")))
+    monkeypatch.setattr(replay, "LONG_WORK_SIZE", len(recording) + 2)
+    with refuse_long_runs(), pytest.raises(RerunCancelledError, match="listing every step of the session"):
+        session_table(recording, 1)
+    session_table(recording, 1)
+    with refuse_long_runs():
+        assert session_table(recording, 2).rows

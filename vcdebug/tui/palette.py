@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from vcdebug.debugger.commands import Verb, list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
 from vcdebug.tui.panels import PANELS
@@ -155,17 +155,32 @@ def _rank_objects(
     """Jobs, pods, nodes and queues whose names contain every word; a name that is or begins with the word first."""
     start = words[0]
     for plural, (command, description) in OBJECT_COMMANDS.items():
-        # A letter may match tens of thousands of names: only shown ones become entries.
-        names: Sequence[str] = (*object_names(recording, RESOURCE_KINDS[plural]),)
-        for word in words:
-            names = [name for name in names if word in name.casefold()]
-        best = (name for name in names if name.casefold().startswith(start) or f"/{start}" in name.casefold())
-        listed = dict.fromkeys([*islice(best, MAX_HITS), *names[:MAX_HITS]])
-        for name in listed:
+        found = (_find_names(recording, RESOURCE_KINDS[plural], words, sign + start) for sign in ("\n", "/", ""))
+        for name in dict.fromkeys(chain.from_iterable(islice(names, MAX_HITS) for names in found)):
             base_name = name.casefold().rpartition("/")[2]
             rank = 0 if start in (base_name, name.casefold()) else 1 if base_name.startswith(start) else 2
             run = partial(main.run_command, f"{command} {name}")
             yield rank, PaletteEntry(plural.removesuffix("s"), name, description, run)
+
+
+@per_recording()
+def _joined_names(recording: Recording, kind: str) -> tuple[str, str]:
+    """The names of all objects of a kind, each in a line of its own, and the same text for a search without case."""
+    text = "\n".join(("", *object_names(recording, kind), ""))
+    lowered = text.lower()
+    return text, lowered if len(lowered) == len(text) else text
+
+
+def _find_names(recording: Recording, kind: str, words: Sequence[str], sought: str) -> Iterator[str]:
+    """Names with every word and the sought text; one search through all of them, since a letter may match 200,000."""
+    text, lowered = _joined_names(recording, kind)
+    place = lowered.find(sought)
+    while place >= 0:
+        begin = lowered.rfind("\n", 0, place + 1) + 1
+        end = lowered.index("\n", begin)
+        if all(word in lowered[begin:end] for word in words):
+            yield text[begin:end]
+        place = lowered.find(sought, end)
 
 
 def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:

@@ -18,6 +18,8 @@ ROWS_AT_ONCE: Final = 400
 """Rows whose text is made before the first result."""
 SLICE_SECONDS: Final = 0.02
 """Seconds of work between two keys."""
+ROWS_PER_TEST: Final = 1_000
+"""Number of rows that are tested between two checks of the time."""
 ROWS_PER_CHECK: Final = 64
 """Number of rows that are made between two checks of the time."""
 
@@ -78,9 +80,14 @@ class FilterHits:
         self.check_written()
 
     def check_written(self) -> None:
-        """Test the rows whose text was made since the last call."""
-        self._check_rows(range(self.searched_count, len(self.texts.original_texts)))
-        self.searched_count = len(self.texts.original_texts)
+        """Test further rows whose text is made, for SLICE_SECONDS: an expression takes that long for 5,000 rows."""
+        deadline = perf_counter() + SLICE_SECONDS
+        while self.searched_count < len(self.texts.original_texts):
+            end = min(self.searched_count + ROWS_PER_TEST, len(self.texts.original_texts))
+            self._check_rows(range(self.searched_count, end))
+            self.searched_count = end
+            if perf_counter() > deadline:
+                break
 
     def _check_rows(self, indexes: Sequence[int]) -> None:
         if not self.filter.body and not self.filter.inverse:
@@ -142,7 +149,8 @@ class ShownRows:
     @property
     def is_done(self) -> bool:
         """Whether all rows are filtered and sorted."""
-        return self._filter_hits is None or self._texts.is_done
+        hits = self._filter_hits
+        return hits is None or (self._texts.is_done and hits.searched_count == len(self._texts.rows))
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Take the rows of another table, or of the same one at another event."""
@@ -186,7 +194,7 @@ class ShownRows:
     def _picked_rows(self, hits: FilterHits) -> PickedRows:
         """The rows that pass; unsorted until all rows are tested."""
         rows, order = self._texts.rows, self.order
-        if self._texts.is_done and order is not None:
+        if self.is_done and order is not None:
             ranks = self._column_ranks(order.column)
             return PickedRows(rows, ranks.order_rows(hits.indexes, descending=order.descending), ascending=False)
         return PickedRows(rows, hits.indexes if self.filter is not None else range(len(rows)))

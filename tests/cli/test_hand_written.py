@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
+from tests.recorded import recorded_path
 
 HAND_WRITTEN = """
 apiVersion: v1
@@ -115,3 +116,11 @@ def test_explain_does_not_repeat_as_a_problem_what_its_line_about_the_release_sa
     assert "Release v1.9.0, replayed as v1.10.0" in out
     assert "v1.9.0 is not supported" not in out
     assert "v1.9.0 is not supported" in call(["inspect", str(tmp_path)])[1]
+
+
+def test_explain_does_not_repeat_as_a_problem_a_switch_that_a_fact_says_is_ignored() -> None:
+    snapshot = str(recorded_path("causes/switch-misspelt"))
+    out = call(["explain", snapshot, "ml/fraud-model"])[1]
+    assert "enabledPreemptable is ignored: unknown switch (did you mean enablePreemptable?)." in out
+    assert "Input problem" not in out
+    assert "enabledPreemptable: unknown switch" in call(["inspect", snapshot])[1]

@@ -26,6 +26,7 @@ from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.job_names import JobNames
+from vcdebug.snapshot.problems import Problem
 
 
 def age_since(recording: Recording, created: str) -> str:
@@ -175,6 +176,8 @@ class Finding(Struct, frozen=True):
     """The equation, histogram or table behind the headline, line by line."""
     facts: tuple[str, ...] = ()
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
+    stated_problems: tuple[Problem, ...] = ()
+    """Problems of the input that the facts state, so that they are not listed once more."""
 
     def with_additions(self, *additions: str | Advice, in_front: bool = False) -> Finding:
         """The finding with further facts and advice, behind its own or in front of them."""

@@ -41,6 +41,7 @@ from vcdebug.snapshot.manifest import (
     workload_key,
 )
 from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -171,12 +172,13 @@ class JobView:
         advice: tuple[Advice, ...] = (),
         lines: tuple[str, ...] = (),
         facts: tuple[str, ...] = (),
+        stated_problems: tuple[Problem, ...] = (),
         *,
         state: str = "is Pending",
     ) -> Finding:
         """The finding that the job is Pending, or in the given state, for a reason."""
         headline = CauseHeadline(self.job.uid, state, reason)
-        return Finding(cause, headline, numbers, evidence, advice, lines, facts)
+        return Finding(cause, headline, numbers, evidence, advice, lines, facts, stated_problems)
 
     rejected = partialmethod(pending, state="is not admitted")
     """The finding that the job's PodGroup was not admitted, for a reason."""

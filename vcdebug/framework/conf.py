@@ -58,8 +58,8 @@ class PluginOption(Struct, frozen=True):
     arguments: Mapping[object, object]
     switches: Mapping[str, bool]
     """The switches that the file sets; the others have their defaults."""
-    unread_keys: tuple[str, ...] = ()
-    """Keys that are neither `name`, `arguments` nor a switch."""
+    problems: tuple[Problem, ...] = ()
+    """One for each key that is neither `name`, `arguments` nor a switch."""
 
     def is_enabled(self, names: Iterable[str]) -> bool:
         """Whether any of the named switches is on; True without names. Unset switches have their defaults."""
@@ -105,9 +105,9 @@ class SchedulerConf:
         """The names of all configured plugins, each once, in order."""
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
-    def unread_keys(self, plugin: str) -> list[str]:
-        """The unread keys of the plugin's entries."""
-        return [key for option in self.options_of(plugin) for key in option.unread_keys]
+    def problems_of(self, plugin: str) -> list[Problem]:
+        """The problems of the plugin's entries."""
+        return [problem for option in self.options_of(plugin) for problem in option.problems]
 
 
 def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False) -> SchedulerConf:
@@ -143,7 +143,8 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
     if go_yaml.has_more_documents(text):
         fault = "has more than one YAML document"
         problems.append(Problem(CONF_FILE, "", "", fault, "the scheduler reads only the first one"))
-    tiers = tuple(_parse_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(document.get("tiers") or ()))
+    tiers = tuple(_parse_tier(tier, f"tiers[{i}]") for i, tier in enumerate(document.get("tiers") or ()))
+    problems += [problem for tier in tiers for option in tier for problem in option.problems]
     actions = _parse_actions(document.get("actions") or "", known_actions, problems if skips else None)
     arguments: dict[str, Mapping[object, object]] = {}
     for entry in map(object_in, document.get("configurations") or ()):
@@ -165,27 +166,27 @@ def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | 
     return tuple(name for name in names if name in known_actions)
 
 
-def _parse_tier(raw: Json, path: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
+def _parse_tier(raw: Json, path: str) -> tuple[PluginOption, ...]:
     plugins = object_in(raw).get("plugins") or ()
-    options = tuple(_parse_option(plugin, f"{path}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
+    options = tuple(_parse_option(plugin, f"{path}.plugins[{i}]") for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
         raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=path)
     return options
 
 
-def _parse_option(raw: Json, path: str, problems: list[Problem]) -> PluginOption:
+def _parse_option(raw: Json, path: str) -> PluginOption:
     entry = object_in(raw)
     switches = {key: value for key, value in entry.items() if key in _SWITCHES and value is not None}
-    unread = tuple(key for key in entry if key not in _OPTION.fields)
-    problems += [Problem(CONF_FILE, path, key, unread_key_words(key), "ignored; the default applies") for key in unread]
-    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, switches, unread)
+    unread_keys = [key for key in entry if key not in _OPTION.fields]
+    problems = tuple(_unread_key_problem(path, key) for key in unread_keys)
+    return PluginOption(entry.get("name") or "", entry.get("arguments") or {}, switches, problems)
 
 
-def unread_key_words(key: str) -> str:
-    """What is wrong with an unread key of a plugin's entry, in words."""
+def _unread_key_problem(path: str, key: str) -> Problem:
     switch = find_meant_switch(key)
-    return f"unknown switch (did you mean {switch}?)" if switch else "unknown switch"
+    fault = f"unknown switch (did you mean {switch}?)" if switch else "unknown switch"
+    return Problem(CONF_FILE, path, key, fault, "ignored; the default applies")
 
 
 def find_meant_switch(key: str) -> str | None:

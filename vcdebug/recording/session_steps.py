@@ -356,10 +356,8 @@ def unregistered_points(recording: Recording) -> list[str]:
 
 
 def _build_registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> HookRegistration:
-    misspelt = next(
-        (word for word in _unknown_switches(recording, option) if closest_name(word, all_switches()) in hook.switches),
-        "",
-    )
+    unread_keys = [problem.field for problem in option.problems]
+    misspelt = next((key for key in unread_keys if closest_name(key, all_switches()) in hook.switches), "")
     switch = " or ".join(hook.switches)
     return HookRegistration(tier, option.name, hook.upstream, switch, switch_state(option, hook), misspelt)
 
@@ -372,16 +370,6 @@ def switch_state(option: PluginOption, hook: AnyHook) -> SwitchState:
     if option.is_enabled(hook.switches):
         return "on" if is_set and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
     return "off" if is_set else "off by default"
-
-
-def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
-    places = [
-        f"tiers[{number}].plugins[{index}]"
-        for number, tier in enumerate(recording.conf.tiers)
-        for index, other in enumerate(tier)
-        if other is option
-    ]
-    return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
 
 
 def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:

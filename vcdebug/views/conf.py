@@ -1,6 +1,6 @@
 """The panels Conf (actions, tiers and switches, flags and all other inputs of the cycle), Problems and Quirks."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.actions import ACTIONS
@@ -60,11 +60,9 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
     elsewhere = [problem for problem in conf.problems if not problem.object.startswith("tiers[")]
     yield from (_problem_entry("file", problem) for problem in elsewhere)
     yield from _iter_action_entries(conf)
-    for tier_index, tier in enumerate(conf.tiers):
-        for index, option in enumerate(tier):
-            place = f"tiers[{tier_index}].plugins[{index}]"
-            problems = [problem for problem in conf.problems if problem.object == place]
-            yield from _iter_plugin_entries(f"tier {tier_index + 1}", option, problems)
+    for number, tier in enumerate(conf.tiers, start=1):
+        for option in tier:
+            yield from _iter_plugin_entries(f"tier {number}", option)
     yield from _iter_section_entries("metrics", conf.metrics)
     yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
     persistence = recording.session.persistence.setting_text.removeprefix("task state persistence: ")
@@ -119,14 +117,14 @@ def _iter_action_entries(conf: SchedulerConf) -> Iterator[EntryCells]:
             yield "arguments", Piece(name), Piece(f"{WRONG_MARK} for an action that does not run", "warn")
 
 
-def _iter_plugin_entries(part: str, option: PluginOption, problems: Iterable[Problem]) -> Iterator[EntryCells]:
+def _iter_plugin_entries(part: str, option: PluginOption) -> Iterator[EntryCells]:
     if option.name in PLUGINS:
         yield part, Piece(option.name, "strong"), Piece(_plugin_words(option))
     else:
         meant = closest_name_hint(option.name, PLUGINS, "not replayed:")
         words = f"{WRONG_MARK} unknown plugin: {meant} its votes are missing"
         yield part, _name_piece(option.name, known=False), Piece(words, "warn")
-    for problem in problems:
+    for problem in option.problems:
         yield _problem_entry(part, problem)
 
 

@@ -1,11 +1,12 @@
 """The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from vcdebug.amount_text import count_noun
+from vcdebug.explain.answer import Explanation
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.input_problems import input_problems
@@ -192,18 +193,16 @@ def _argument_text(option: PluginOption) -> str:
 MAX_PROBLEMS_SHOWN = 2
 
 
-def _is_stated(problem: Problem, recording: Recording, facts: Sequence[str]) -> bool:
-    setting = problem.what.partition(":")[0]
-    is_release = problem.field in RELEASE_FIELDS and bool(recording.snapshot.release.stated_name)
-    return bool(facts) and (is_release or any(fact.startswith(f"{setting} ") for fact in facts))
-
-
-def input_problem_lines(recording: Recording, facts: Sequence[str] = ()) -> Iterator[Block]:
+def input_problem_lines(recording: Recording, explanation: Explanation | None = None) -> Iterator[Block]:
     """Problems of the input, which may change the answer: each one if they are few, else their number.
 
-    With the facts of an answer, those are left out that it states: the release, and a setting that a fact begins with.
+    Those that the explanation states are left out: of its facts and, in the line about the release, of the release.
     """
-    problems = [one for one in input_problems(recording) if not _is_stated(one, recording, facts)]
+    problems = list(input_problems(recording))
+    if explanation is not None:
+        fields = RELEASE_FIELDS if explanation.release.stated_name else ()
+        stated = explanation.dominant.stated_problems
+        problems = [problem for problem in problems if problem.field not in fields and problem not in stated]
     if len(problems) > MAX_PROBLEMS_SHOWN:
         yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")
     else:

@@ -247,7 +247,7 @@ def write_explanation(
             tested = tuple(short_fix_blocks_of(recording, explanation))
         names = recording.job_names
         blocks = explanation_blocks(explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested)
-        problems = list(input_problem_lines(recording, explanation.dominant.facts))
+        problems = list(input_problem_lines(recording, explanation))
         write_blocks([*blocks, *([make_paragraph("")] if problems else []), *problems], output)
     answer = explanation_document(explanation)
     going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args, tested=bool(tested)))

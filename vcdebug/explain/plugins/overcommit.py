@@ -69,7 +69,8 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     stuck_jobs = queue_findings.stuck_jobs(view, seq, same_queue=False)
     if stuck_jobs and check._replace(total=queue_findings.total_without(view, check.total, stuck_jobs)).is_within_limit:
         return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck_jobs, lines, idle)
-    misplaced = _misplaced_factor(view) if FACTOR_KEY in view.recording.conf.unread_keys(NAME) else None
+    unread = tuple(problem for problem in view.recording.conf.problems_of(NAME) if problem.field == FACTOR_KEY)
+    misplaced = _misplaced_factor(view) if unread else None
     lacks = {each: check.excess_of(each) for each in names or [name]}
     further = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
     asks, queued, free, size, usage = texts[name]
@@ -100,7 +101,8 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
         advice = (*advice, _AUTOSCALER_ADVICE)
     evidence = queue_findings.rejection_evidence(seq, NAME)
-    return view.rejected(CAUSE, reason, numbers, evidence, advice, lines, facts)
+    stated_problems = unread if misplaced is not None else ()
+    return view.rejected(CAUSE, reason, numbers, evidence, advice, lines, facts, stated_problems)
 
 
 def _misplaced_factor(view: JobView) -> Json:

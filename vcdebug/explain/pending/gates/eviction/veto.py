@@ -11,7 +11,6 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
 from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, rank_objections
 from vcdebug.framework import action
-from vcdebug.framework.conf import unread_key_words
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
@@ -77,8 +76,9 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
         advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))
-    for key in view.recording.conf.unread_keys(plugin)[:1]:
-        facts.append(f"{key} is ignored: {unread_key_words(key)}.")
+    misspelt = view.recording.conf.problems_of(plugin)[:1]
+    for problem in misspelt:
+        facts.append(f"{problem.field} is ignored: {problem.what}.")
         advice = (
             Advice.cluster_admin(f"Correct the misspelled switch of {plugin} in the scheduler configuration."),
             *advice,
@@ -99,7 +99,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     tier_lines = (f"{node.node}, tier {number}: {', '.join(texts)}" for number, texts in tier_texts)
     lines = (*tier_lines, *veto_reason.lines)
     reason = _veto_reason_words(attempt, plugin, (len(victims), len(candidates)), votes, with_room)
-    return view.pending(cause, reason, numbers, evidence, advice, lines, tuple(facts))
+    return view.pending(cause, reason, numbers, evidence, advice, lines, tuple(facts), tuple(misspelt))
 
 
 def _veto_reason_words(

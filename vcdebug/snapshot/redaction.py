@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
@@ -34,7 +34,7 @@ from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.redact_words import Pseudonyms, holds_numbers, is_read_annotation
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import Shape
-from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, Snapshot
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER
 
 REDACTED_NAME = "redacted"
@@ -149,7 +149,9 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
         objects=objects,
         now=snapshot.now + rewriter.clock_shift,
         scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_numbers),
-        flags=_rewrite_flags(snapshot.flags, rewriter),
+        flags=replace(
+            rewrite_document(snapshot.flags, rewriter.rewrite_value), release=_rewrite_release(snapshot.flags.release)
+        ),
         answers=tuple(
             answer._replace(value=rewriter.rewrite_numbers(answer.value), text="") for answer in snapshot.answers
         ),
@@ -160,7 +162,7 @@ def _rewrite_snapshot(snapshot: Snapshot, rewriter: ManifestRewriter) -> Snapsho
         extender=rewrite_document(snapshot.extender, rewriter.rewrite_value),
         device_config=_rewrite_device_config(snapshot.device_config, rewriter),
         process=_rewrite_process(snapshot.process, rewriter),
-        bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
+        bound=rewrite_document(snapshot.bound, rewriter.rewrite_value),
         workloads=_rewrite_workloads(snapshot.workloads, rewriter),
         problems=[_rewrite_problem(problem, rewriter) for problem in snapshot.problems],
         provenance=_rewrite_provenance(snapshot.provenance, rewriter),
@@ -212,21 +214,6 @@ def _rewrite_mig_settings(settings: device_config.MigSettings, rewriter: Manifes
     return replace(settings, cards=tuple(kinds))
 
 
-def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:
-    value = rewriter.rewrite_value
-    return replace(
-        flags,
-        default_queue=value(flags.default_queue),
-        scheduler_names=tuple(value(name) for name in flags.scheduler_names),
-        node_selector=tuple(value(pair) for pair in flags.node_selector),
-        ignored_provisioners=tuple(value(name) for name in flags.ignored_provisioners),
-        sharding_mode=value(flags.sharding_mode),
-        sharding_name=value(flags.sharding_name),
-        feature_gates={value(gate): setting for gate, setting in flags.feature_gates.items()},
-        release=_rewrite_release(flags.release),
-    )
-
-
 def _rewrite_release(release: Release) -> Release:
     """The release with the same rules; the name of a private build becomes `VERSION-fork`."""
     version, *switches = release.stated_name.split(",")
@@ -239,10 +226,7 @@ def _rewrite_release(release: Release) -> Release:
 
 def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
     value, numbers = rewriter.rewrite_value, rewriter.rewrite_numbers
-    hyper_nodes = {
-        value(job): {value(sub): value(name) for sub, name in names.items()}
-        for job, names in process.hyper_nodes.items()
-    }
+    hyper_nodes = rewrite_document(process.hyper_nodes, value)
     reserved = tuple(
         replace(row, node=value(row.node), pod=value(row.pod), uid=value(row.uid), cpus=numbers(row.cpus))
         for row in process.reserved_cpus
@@ -427,11 +411,13 @@ class ManifestRewriter:
 
 
 def rewrite_document(value: Any, rewrite: RewriteText) -> Any:
-    """The rewritten copy of a document without a schema: usage, or an extender's answers."""
+    """The rewritten copy of settings or of a document without a schema, with all texts in it, also keys."""
     if isinstance(value, str):
         return rewrite(value)
     if isinstance(value, Mapping):
         return {rewrite(str(key)): rewrite_document(item, rewrite) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [rewrite_document(item, rewrite) for item in value]
+        return type(value)(rewrite_document(item, rewrite) for item in value)
+    if isinstance(value, Struct):
+        return replace(value, **{name: rewrite_document(field, rewrite) for name, field in asdict(value).items()})
     return value

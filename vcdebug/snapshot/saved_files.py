@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -20,7 +20,7 @@ from vcdebug.snapshot.gathered_objects import EXTENDER_FILE, META_FILE, USAGE_FI
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.provenance import provenance_document
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
-from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 CONF_FILE = "scheduler.conf"
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
@@ -87,7 +87,7 @@ def _meta_document(snapshot: Snapshot) -> Manifest:
     for key, text in (("name", snapshot.name), ("description", snapshot.description)):
         if text:
             meta[key] = text
-    if flags := _changed_flags(snapshot.flags):
+    if flags := snapshot.flags.changed_values():
         meta["flags"] = flags
     if snapshot.chance != ChanceSettings():
         meta["chance"] = asdict(snapshot.chance)
@@ -115,18 +115,6 @@ def _process_document(process: SchedulerProcess) -> Manifest:
     first: Manifest = {"started": None} if process.started is None and not process.assumed else {}
     first.update(msgspec.to_builtins(replace(process, assumed=False)))
     return first
-
-
-def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
-    default = SchedulerFlags()
-    changed: dict[str, Any] = {}
-    for name in SchedulerFlags.__struct_fields__:
-        if name == "release":
-            continue
-        value = getattr(flags, name)
-        if value != getattr(default, name):
-            changed[name] = dict(value) if name == "feature_gates" else value
-    return changed
 
 
 def _json_bytes(value: object, indent: int | None = None) -> bytes:

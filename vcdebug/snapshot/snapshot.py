@@ -99,6 +99,12 @@ class SchedulerFlags(Struct, frozen=True):
     release: Release = NEWEST
     """The release that is replayed."""
 
+    def changed_values(self) -> dict[str, Any]:
+        """The flags that differ from upstream's defaults, without the release."""
+        default = SchedulerFlags()
+        values = {name: getattr(self, name) for name in self.__struct_fields__ if name != "release"}
+        return {name: value for name, value in values.items() if value != getattr(default, name)}
+
     @property
     def is_csi_storage_on(self) -> bool:
         """Whether the scheduler watches CSIDriver and so checks capacity. Upstream: cache.addEventHandler."""

@@ -16,7 +16,6 @@ from vcdebug.recording.input_problems import format_setting, input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
-from vcdebug.snapshot.snapshot import SchedulerFlags
 from vcdebug.views.headline import path_words
 from vcdebug.views.pieces import HERE, PATH, PROBLEM, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
@@ -40,14 +39,6 @@ def conf_table(recording: Recording) -> Table:
     return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot)
 
 
-def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
-    """The scheduler's flags without those that have upstream's default."""
-    # The release has its own rows.
-    default = SchedulerFlags()
-    names = (name for name in SchedulerFlags.__struct_fields__ if name != "release")
-    return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
-
-
 def _source_line(conf: SchedulerConf) -> Line:
     if conf.built_in:
         return make_line(Piece("! the built-in configuration is used", "warn"))
@@ -64,7 +55,7 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
         for option in tier:
             yield from _iter_plugin_entries(f"tier {number}", option)
     yield from _iter_section_entries("metrics", conf.metrics)
-    yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
+    yield from _iter_section_entries("flag", snapshot.flags.changed_values(), "all as by default")
     persistence = recording.session.persistence.setting_text.removeprefix("task state persistence: ")
     yield "task state", Piece("persistence"), Piece(persistence)
     yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.setting_texts()) or "none: ties and orders by name")
@@ -144,12 +135,13 @@ def _name_piece(name: str, *, known: bool) -> Piece:
 
 def _iter_section_entries(part: str, values: Mapping[str, object], nothing: str = "") -> Iterator[EntryCells]:
     for name, value in values.items():
-        yield part, Piece(name), Piece(_value_text(value))
+        yield part, Piece(name), Piece(value_text(value))
     if nothing and not values:
         yield f"{part}s", Piece("–"), muted_piece(nothing)
 
 
-def _value_text(value: object) -> str:
+def value_text(value: object) -> str:
+    """A value of a setting as a configuration would state it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -158,7 +150,7 @@ def _value_text(value: object) -> str:
 
 
 def _pairs_text(values: Mapping[object, object]) -> str:
-    return ", ".join(f"{name}: {_value_text(value)}" for name, value in values.items())
+    return ", ".join(f"{name}: {value_text(value)}" for name, value in values.items())
 
 
 # The panels Problems and Quirks.

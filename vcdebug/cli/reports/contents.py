@@ -20,8 +20,8 @@ from vcdebug.snapshot.object_checks import completeness_problems
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.settings import RELEASE_FIELDS
-from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
-from vcdebug.views.conf import changed_flags
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.views.conf import value_text
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
 
@@ -63,7 +63,7 @@ def inspection_document(inspection: Inspection) -> dict[str, object]:
             },
         },
         "persistence": inspection.persistence,
-        "flags": _changed_flags(snapshot.flags),
+        "flags": snapshot.flags.changed_values(),
     }
 
 
@@ -87,16 +87,6 @@ def _missing_kinds(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield kind.name, kind.if_missing
 
 
-def _changed_flags(flags: SchedulerFlags) -> dict[str, object]:
-    return {name: _json_value(value) for name, value in changed_flags(flags).items()}
-
-
-def _json_value(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return dict(value) if isinstance(value, dict) else value
-
-
 def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     """The text report."""
     snapshot, conf = inspection.snapshot, inspection.conf
@@ -113,10 +103,9 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield from _configuration_blocks(conf)
     yield make_paragraph(inspection.persistence)
     yield make_paragraph("")
-    changed = _changed_flags(snapshot.flags)
-    if changed:
+    if changed := snapshot.flags.changed_values():
         yield make_paragraph("scheduler flags with non-default values", "title")
-        yield make_listing(("flag", "value"), tuple((name, str(value)) for name, value in changed.items()), 2)
+        yield make_listing(("flag", "value"), tuple((name, value_text(value)) for name, value in changed.items()), 2)
         yield make_paragraph("")
     if snapshot.device_config is not None:
         yield make_paragraph(f"vGPU resource names: {', '.join(filter(None, read_vgpu_names(snapshot.device_config)))}")

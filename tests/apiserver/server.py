@@ -15,6 +15,7 @@ from msgspec import field
 from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
 from vcdebug.conformance import api_server as verify
 from vcdebug.conformance.api_objects import ApiAddress, Body, is_selected
+from vcdebug.conformance.object_store import ObjectStore
 from vcdebug.snapshot.kinds import KINDS
 
 Exact = Literal["honoured", "ignored", "refused"]
@@ -23,9 +24,25 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 KIND_OF_PATH = {kind.api_path: kind for kind in KINDS}
 
 
+class VersionedStore(ObjectStore):
+    """A store that also shows its objects at earlier revisions, until compaction."""
+
+    compacted: int = 0
+    """Revisions below this one can no longer be read."""
+
+    def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
+        """The objects of a list in order of their keys, as of a revision (default: now)."""
+        bodies: dict[str, Body | None] = {}
+        for change in self.changes_since(path, 0):
+            if revision is None or change.revision <= revision:
+                bodies[change.key] = change.body
+        return [body for _, body in sorted(bodies.items()) if body is not None]
+
+
 class ApiServer(verify.ApiServer):
     """A server's objects and behaviour; `requests` records every request."""
 
+    store: VersionedStore = field(default_factory=VersionedStore)
     served: set[str] = field(default_factory=lambda: set(KIND_OF_PATH))
     """Paths of lists that exist, empty or not."""
     singles: dict[str, Body] = field(default_factory=dict)

@@ -120,7 +120,7 @@ def test_between_cycles_bound_pods_run_and_deleted_ones_leave_with_their_claims(
         )
     put(store, bound, later, gone, stays, *claims)
     pass_between_cycles(store, {"default/a": "n1"}, AT, BetweenCycles(timedelta(seconds=2)))
-    left, freed = (store.objects_at(KIND_BY_NAME[kind].api_path) for kind in ("Pod", "ResourceClaim"))
+    left, freed = (store.objects_of(KIND_BY_NAME[kind].api_path) for kind in ("Pod", "ResourceClaim"))
     assert ["a", "b", "d"] == [one["metadata"]["name"] for one in left]
     assert ("Running", "True") == (left[0]["status"]["phase"], left[0]["status"]["conditions"][-1]["status"])
     assert [{}, claims[1]["status"]] == [one["status"] for one in freed]
@@ -137,9 +137,9 @@ def test_between_cycles_pods_finish_are_recreated_and_arrive_as_in_the_replay() 
     put(store, *snapshot.objects["Pod"])
     pass_between_cycles(store, {}, snapshot.now, between, 2)
     expected = next_snapshot(replay_cycle(snapshot), between, 2).objects["Pod"]
-    assert state_of(expected) == state_of(store.objects_at(KIND_BY_NAME["Pod"].api_path))
+    assert state_of(expected) == state_of(store.objects_of(KIND_BY_NAME["Pod"].api_path))
     assert {"Running", "Succeeded", "Pending"} == {phase for _, phase in state_of(expected).values()}
-    assert ["late"] == [one["metadata"]["name"] for one in store.objects_at(KIND_BY_NAME["PodGroup"].api_path)]
+    assert ["late"] == [one["metadata"]["name"] for one in store.objects_of(KIND_BY_NAME["PodGroup"].api_path)]
 
 
 def state_of(pods: list[Manifest]) -> dict[str, tuple[str, str]]:

@@ -175,7 +175,7 @@ def volumes() -> ApiServer:
 def claimed(api: ApiServer) -> tuple[str | None, str | None, list[str]]:
     """Volume and phase of the claim, and the names of all bound volumes."""
     claim = api.store.get_object(KIND_BY_NAME["PersistentVolumeClaim"].api_path, "x/c") or {}
-    bound = [one for one in api.store.objects_at(KIND_BY_NAME["PersistentVolume"].api_path) if one.get("status")]
+    bound = [one for one in api.store.objects_of(KIND_BY_NAME["PersistentVolume"].api_path) if one.get("status")]
     return (
         claim["spec"].get("volumeName"),
         claim.get("status", {}).get("phase"),

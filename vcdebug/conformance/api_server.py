@@ -92,7 +92,7 @@ class ApiServer(Struct):
 
     def list_objects(self, address: ApiAddress, request: ApiRequest) -> ApiReply:
         """The selected objects in one page; the list of an unknown kind is empty and has no `kind`."""
-        stored = self.store.objects_at(address.collection_path)
+        stored = self.store.objects_of(address.collection_path)
         selected = [body for body in stored if is_selected(body, address.namespace, request.query)]
         items = [converted_object(body, address.api_version) for body in selected]
         type_meta = _type_meta(address, "List")

@@ -1,4 +1,4 @@
-"""The server's objects at every revision until compaction, as in etcd; volume binding; Prometheus' answers."""
+"""The server's objects and their changes, as in etcd; volume binding; Prometheus' answers."""
 
 import copy
 import re
@@ -37,8 +37,6 @@ class ObjectStore(Struct):
     """Objects by list path and key; each write makes the next revision."""
 
     revision: int = FIRST_REVISION
-    compacted: int = 0
-    """Revisions below this one can no longer be read."""
     _changes: dict[str, list[StoreChange]] = {}
     _current: dict[str, dict[str, Body]] = {}
 
@@ -60,15 +58,9 @@ class ObjectStore(Struct):
         self._changes.setdefault(path, []).append(StoreChange(self.revision, path, key, body))
         return self.revision
 
-    def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
-        """The objects of a list in order of their keys, as of a revision (default: now)."""
-        if revision is None or revision >= self.revision:
-            return [body for _, body in sorted(self._current.get(path, {}).items())]
-        bodies: dict[str, Body | None] = {}
-        for change in self._changes.get(path, ()):
-            if change.revision <= revision:
-                bodies[change.key] = change.body
-        return [body for _, body in sorted(bodies.items()) if body is not None]
+    def objects_of(self, path: str) -> list[Body]:
+        """The objects of a list in order of their keys."""
+        return [body for _, body in sorted(self._current.get(path, {}).items())]
 
     def get_object(self, path: str, key: str) -> Body | None:
         """The current object; None if it does not exist."""
@@ -169,7 +161,7 @@ def pass_between_cycles(
     """What happens before cycle `number`: bound pods start, others finish, deleted ones go when their grace period is
     over, or are recreated, unused claims are released, and objects arrive.
     """
-    pods = store.objects_at(PODS_PATH)
+    pods = store.objects_of(PODS_PATH)
     later = between.clock_after(now)
     finishing = between.finishing_pods(pods, (), number, later)
     for pod in pods:
@@ -184,8 +176,8 @@ def pass_between_cycles(
         row = KIND_BY_NAME[kind]
         for body in manifests:
             store.put_object(row.api_path, {**body, "kind": kind, "apiVersion": row.api_version})
-    uids = {uid_of(pod) for pod in store.objects_at(PODS_PATH) if status_of(pod).get("phase") not in ENDED_PHASES}
-    for claim in store.objects_at(DEVICE_CLAIMS_PATH):
+    uids = {uid_of(pod) for pod in store.objects_of(PODS_PATH) if status_of(pod).get("phase") not in ENDED_PHASES}
+    for claim in store.objects_of(DEVICE_CLAIMS_PATH):
         after = freed_claim(claim, uids)
         if after is not claim:
             store.put_object(DEVICE_CLAIMS_PATH, after)
@@ -198,7 +190,7 @@ def uid_of(body: Body) -> str:
 
 def with_stored_objects(snapshot: Snapshot, store: ObjectStore, arrived: Iterable[str] = ()) -> Snapshot:
     """The snapshot with all changes in the store, by the scheduler and by the cluster; `arrived` are kinds."""
-    stored = {kind: store.objects_at(KIND_BY_NAME[kind].api_path) for kind in (*CHANGING_KINDS, *arrived)}
+    stored = {kind: store.objects_of(KIND_BY_NAME[kind].api_path) for kind in (*CHANGING_KINDS, *arrived)}
     objects = snapshot.objects
     changed = {kind: bodies for kind, bodies in stored.items() if bodies or kind in objects}
     return replace(snapshot, objects={**objects, **changed})

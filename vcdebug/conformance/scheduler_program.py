@@ -260,7 +260,7 @@ def _observe_cycles(
             raise EndedEarly(f"exited before the first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"did not start scheduling: {run.log.last_words()}", SCHEDULER_HINT, program.path)
     run.await_metrics(program.timeout_seconds - (time.monotonic() - since))
-    _count_next(run, api, {NODES_PATH: api.store.objects_at(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held_groups})
+    _count_next(run, api, {NODES_PATH: api.store.objects_of(NODES_PATH), KIND_BY_NAME[HELD_KIND].api_path: held_groups})
     tell(
         f"first cycle finished; sent {count_noun(len(held_groups), 'PodGroup')}, cycle {run.counted_cycle} is compared"
     )

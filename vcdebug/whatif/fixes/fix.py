@@ -276,6 +276,11 @@ def unit_of(resource: str) -> Unit:
     return "bytes" if name in _BYTES or name.startswith("hugepages-") else "count"
 
 
+def format_units(resource: str, amount: int) -> str:
+    """An amount in units of the resource as a Kubernetes quantity."""
+    return AmountRange(0, 0, unit_of(resource)).format_amount(amount)
+
+
 def count_units(resource: str, quantity: object) -> int:
     """A Kubernetes quantity in the units of the resource."""
     return milli_value(quantity) if unit_of(resource) == "milli" else whole_value(quantity)
@@ -367,9 +372,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     # If only minMember is lowered, minResources still counts the original number of pods.
     counted_pods = max(old.min_member if resources == old.min_resource_list else new.min_member, 1)
     amounts = known_amounts({name: quantity for name, quantity in resources.items() if not is_quota_count(name)})
-    pod_requests = {
-        name: AmountRange(0, 0, unit_of(name)).format_amount(amount // counted_pods) for name, amount in amounts.items()
-    }
+    pod_requests = {name: format_units(name, amount // counted_pods) for name, amount in amounts.items()}
     count, templates = max(new.min_member, 1), next_pods_of(after, new.manifest)
     if not templates and "SparkApplication" in (owner.get("kind") for owner in owners_of(new.manifest)):
         # Its minResources counts the driver and all executors, whatever minMember is.
@@ -413,7 +416,7 @@ def _iter_placeholders(
 def _describe_size(pod: Pod) -> str:
     """What a pod requests: `2 cpu, 1 nvidia.com/gpu`."""
     amounts = ((name, total_request([pod], name)) for name in resources_of([pod]))
-    return ", ".join(f"{AmountRange(0, 0, unit_of(name)).format_amount(amount)} {name}" for name, amount in amounts)
+    return ", ".join(f"{format_units(name, amount)} {name}" for name, amount in amounts)
 
 
 def _iter_placeholder_metadata(group: PodGroup, count: int) -> Iterator[JsonObject]:

@@ -225,7 +225,7 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         request = fix.total_request(pods, resource)
         if present > request and not resourcequota.is_quota_count(resource):
-            old, new = (fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each) for each in (present, request))
+            old, new = (fix.format_units(resource, each) for each in (present, request))
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={new}")
             changes.append(f"minResources.{resource} {old} -> {new}")
     if edits:
@@ -248,7 +248,7 @@ def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> 
         edits = [f"{situation.group_path}:spec.minMember={count}"]
         edits += [f"{situation.group_path}:spec.minTaskMember[{role}]={count}" for role in group.min_task_member]
         for resource, present in min_resources.items():
-            amount = fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(present * count // min_member)
+            amount = fix.format_units(resource, present * count // min_member)
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={amount}")
         sizes.append(fix.FixSize(str(count), tuple(edits)))
     words = f"{situation.explanation.job}: minMember {min_member} -> {fix.AMOUNT_BLANK}, minResources in proportion"

@@ -215,10 +215,7 @@ def _propose_whole_share_fixes(
         if wanted > capability.get(resource, wanted):
             return
         if resource in deserved and wanted > limit.current_amount:
-            old, new = (
-                fix.AmountRange(0, 0, fix.unit_of(resource)).format_amount(each)
-                for each in (limit.current_amount, wanted)
-            )
+            old, new = (fix.format_units(resource, each) for each in (limit.current_amount, wanted))
             changes.append(f"deserved.{resource} {old} -> {new}")
             edits.append(f"{limit.path}={new}")
     if len(changes) > 1:

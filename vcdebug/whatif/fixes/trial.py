@@ -28,15 +28,14 @@ from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import (
-    AmountRange,
     Fix,
     FixKind,
     FixSituation,
     are_about_placeholders,
+    format_units,
     known_amounts,
     placeholder_pods,
     total_request,
-    unit_of,
     without_placeholder_names,
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
@@ -277,7 +276,7 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
         if lack <= 0 or is_quota_count(name):
             continue
         free = sum_resources(node.idle for node in recording.session.nodes.values())
-        text, idle = AmountRange(0, 0, unit_of(name)).format_amount(lack), format_amount(name, max(free.get(name), 0.0))
+        text, idle = format_units(name, lack), format_amount(name, max(free.get(name), 0.0))
         parts.append(f"{text} {name} ({idle} would be free)")
     return f"its pods that are not there yet ask {join_names(parts)}" if parts else ""
 

@@ -14,7 +14,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording, require_complete
-from vcdebug.recording.replay import Clock, replay_cycle
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import BRANCH, OpenRecordings
@@ -37,14 +37,11 @@ def replay_next_cycle(
     between: BetweenCycles | None = None,
     number: int = 2,
     *,
-    clock: Clock | None = None,
     bound: SizeBound | None = None,
 ) -> Recording:
     """Replay cycle `number`, which starts from the state after this recording."""
     snapshot = next_snapshot(recording, between or NO_CHANGES, number)
-    return replay_cycle(
-        snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording
-    )
+    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, bound=bound, reuse_from=recording)
 
 
 class CycleChain:
@@ -55,12 +52,10 @@ class CycleChain:
         first: Recording,
         between: BetweenCycles | None = None,
         *,
-        clock: Clock | None = None,
         bound: SizeBound | None = None,
     ) -> None:
         self._recordings = [first]
         self._between_cycles = between or NO_CHANGES
-        self._clock = clock
         self._bound_elsewhere = bound
 
     @property
@@ -76,9 +71,7 @@ class CycleChain:
     def run_next(self) -> Recording:
         """Run one more cycle."""
         number = len(self._recordings) + 1
-        recording = replay_next_cycle(
-            self._recordings[-1], self._between_cycles, number, clock=self._clock, bound=self._bound_elsewhere
-        )
+        recording = replay_next_cycle(self._recordings[-1], self._between_cycles, number, bound=self._bound_elsewhere)
         self._recordings.append(recording)
         return recording
 

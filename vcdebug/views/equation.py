@@ -13,7 +13,7 @@ from vcdebug.explain.decisions.equations import equation_at, equation_inside
 from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.model.resource import MIN_RESOURCE
+from vcdebug.model.resource import at_most
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.headline import bare_name, short_part, task_list
@@ -116,7 +116,7 @@ def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) ->
         need, future = request.get(dim), room.future_idle.get(dim)
         freed = (room.freed_amounts.get(dim),) if room.removed_tasks else ()
         parts = (future, amounts.idle.get(dim), amounts.releasing.get(dim), amounts.pipelined.get(dim), *freed, need)
-        is_enough = need <= future or need - future < MIN_RESOURCE
+        is_enough = at_most(need, future)
         mark = muted_piece("–") if not need else Piece(YES, "good") if is_enough else Piece(NO, "bad")
         short = Piece("" if is_enough or not need else format_amount(dim, need - future), "accent")
         rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, format_amounts_apart(dim, *parts)), short)))

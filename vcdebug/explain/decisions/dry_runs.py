@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vcdebug.actions import PREEMPT
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank_candidate
-from vcdebug.explain.decisions.equations import room_equation, room_terms
+from vcdebug.explain.decisions.equations import FUTURE_IDLE_FORMULA, room_equation, room_terms
 from vcdebug.explain.equation import LESS_EQUAL, Equation, first_failing, judged_equation
 from vcdebug.explain.plugins import AskedNode, ExplainRefusals, asked_node_at, explainer_for, is_filter, is_simulation
 from vcdebug.explain.plugins.predicates import cached_verdict
@@ -275,9 +275,9 @@ def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) 
 
 
 SHORTAGE_PREFIX: Final = "Insufficient "
-ROOM_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined"
+ROOM_FORMULA = f"InitResreq ≤ {FUTURE_IDLE_FORMULA}"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
-SIMULATED_FORMULA = "InitResreq ≤ future idle = idle + releasing − pipelined + removed pods"
+SIMULATED_FORMULA = f"{ROOM_FORMULA} + removed pods"
 SIMULATED_COLUMNS = ("idle", "releasing", "pipelined", "away", "future idle", "InitResreq")
 CACHED_STATUS: Final = STABLE_STATUSES[3]
 

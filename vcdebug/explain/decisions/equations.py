@@ -127,6 +127,9 @@ def format_asker(step: OrderStep) -> str:
     return f"{asker}, reversed for victims" if step.reverse else asker
 
 
+FUTURE_IDLE_FORMULA: Final = "future idle = idle + releasing − pipelined"
+
+
 def room_equation(
     recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()
 ) -> equation.Equation:
@@ -135,7 +138,7 @@ def room_equation(
     amounts = state_before(recording, seq).nodes[node]
     future = amounts.future_idle().add(freed)
     parts = {"idle": amounts.idle, "releasing": amounts.releasing, "pipelined": amounts.pipelined}
-    formula, title = "future idle = idle + releasing − pipelined", f"room for {task} on {node}"
+    formula, title = FUTURE_IDLE_FORMULA, f"room for {task} on {node}"
     if freed.resource_names():
         parts["victims"] = freed
         formula, title = f"{formula} + victims", f"{title} without the victims"
@@ -159,15 +162,8 @@ def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: 
 
 def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[equation.Term, ...]:
     """One term per requested dimension: `parts`, future idle and request, compared as an action tests a node."""
-    return tuple(
-        equation.Term(
-            name,
-            (*(part.get(name) for part in parts), future.get(name), amount),
-            at_most(amount, future.get(name)),
-            "" if future.has_dimension(name) else equation.NOT_STATED,
-        )
-        for name, amount in request.items()
-    )
+    terms = (_room_term(name, parts, future, request) for name, _ in request.items())
+    return tuple(replace(term, figures=term.figures[:-1]) for term in terms)
 
 
 def search_equation(

@@ -13,7 +13,7 @@ from vcdebug.tui.clipboard import CLIPBOARDS
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import binding_keys, key_scopes
-from vcdebug.tui.panels import PANELS
+from vcdebug.views.panels import PANELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
 

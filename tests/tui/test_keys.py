@@ -17,7 +17,7 @@ from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
 from vcdebug.tui.main.screen import KEY_ACTIONS, MainScreen
-from vcdebug.tui.panels import PANELS, find_extra
+from vcdebug.tui.panels import find_extra
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.screens.dialogs import BreakpointScreen, CopyScreen
@@ -25,6 +25,7 @@ from vcdebug.tui.screens.pages import DetailScreen, PageScreen, help_table
 from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.panels import PANELS
 
 BINDINGS = [binding for binding in MAIN_KEYS if isinstance(binding, Binding)]
 BOUND = {key.strip(): binding for binding in BINDINGS for key in binding.key.split(",")}

@@ -8,13 +8,12 @@ import pytest
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.snapshot.sources import find_bundled
 from vcdebug.tui.main.layout import MainLayout, screen_class
-from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.bars import Tabs
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views import log as log_view
-from vcdebug.views.panels import PANEL_GROUPS
+from vcdebug.views.panels import PANEL_GROUPS, PANELS
 from vcdebug.views.table import format_table
 
 TOPOLOGY = Path(__file__).parents[1] / "golden" / "random" / "hypernode-0005"

@@ -9,8 +9,8 @@ from textual.color import Color
 
 from tests.hostile import HOSTILE, obeyed, write_hostile
 from tests.tui.driving import NARROW, WIDE, Desk, opened
-from vcdebug.tui.panels import PANELS
 from vcdebug.tui.terminal import PRINTABLE
+from vcdebug.views.panels import PANELS
 
 PICTURE = "␛]0;PWNED"
 PAGES = ("overview", "waiting", "bookmarks", "where", "fits", "help", "job odd-1", "node gpu-a100-01", "queue research")

@@ -13,12 +13,11 @@ from textual.app import App, ComposeResult
 
 from tests.recorded import bundled
 from vcdebug.debugger.driver import Driver
-from vcdebug.tui.panels import PANELS
-from vcdebug.tui.panels import new_panel as new_panel
+from vcdebug.tui.panels import new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.event_view import subject_detail
-from vcdebug.views.panels import PanelView
+from vcdebug.views.panels import PANELS, PanelView
 from vcdebug.views.table import Table
 
 STORED = Path(__file__).parent / "panels"

@@ -20,7 +20,7 @@ from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEME_NAMES
-from vcdebug.tui.panels import PANELS
+from vcdebug.views.panels import PANELS
 
 MAX_NAMES = 2_000
 """Names tested for one completion; more would slow typing down."""

@@ -9,11 +9,12 @@ from textual.widget import Widget
 
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.key_names import KeyHint, footer_entries, key_name, keys_by_binding, textual_key
-from vcdebug.tui.panels import PANELS, find_extra
+from vcdebug.tui.panels import find_extra
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.bars import Status
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.panels import PANELS
 
 MAIN, TABLE = "main screen", "any table"
 OVERLAY_SCREENS: Final = (

@@ -21,7 +21,7 @@ from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
-from vcdebug.tui.panels import PANELS
+from vcdebug.views.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
 
 MAX_HITS: Final = 100

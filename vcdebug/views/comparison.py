@@ -437,15 +437,14 @@ def capture_changes(here: DebuggerState) -> Table:
 def iter_change_rows(changes: CaptureChanges) -> Iterator[Row]:
     """Decisions first, then causes, then the objects behind them."""
     for task in changes.decisions.tasks:
-        cells = ("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
-        yield Row(f"decision {task.task}", tuple(Piece(cell) for cell in cells), subject=("task", task.task))
+        cells = make_line("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
+        yield Row(f"decision {task.task}", cells, subject=("task", task.task))
     for cause in changes.causes:
-        before, after = cause.before or "not Pending", cause.after or "no longer Pending"
-        cells = ("cause", cause.job, before, after)
-        yield Row(f"cause {cause.job}", tuple(Piece(cell) for cell in cells), subject=("job", cause.job))
+        cells = make_line("cause", cause.job, cause.before or "not Pending", cause.after or "no longer Pending")
+        yield Row(f"cause {cause.job}", cells, subject=("job", cause.job))
     for change in changes.objects:
-        cells = (change.kind, change.name, NO_VALUE if change.change_kind == "new" else "", change.change_kind)
-        yield Row(f"object {change.kind} {change.name}", tuple(Piece(cell) for cell in cells))
+        cells = make_line(change.kind, change.name, NO_VALUE if change.change_kind == "new" else "", change.change_kind)
+        yield Row(f"object {change.kind} {change.name}", cells)
 
 
 def _outcome_text(outcome: TaskOutcome | None) -> str:

@@ -15,6 +15,7 @@ from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation, ExplanationStep
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
+from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
@@ -296,20 +297,17 @@ def _more_foot(total: int, max_rows: int) -> tuple[Line, ...]:
 
 def _action_row(action: ActionSummary) -> Row:
     counts = (action.commits, action.discards, action.bound, action.pipelined, action.evicted)
-    events = Piece(f"{action.first}–{action.last}")
-    cells = (Piece(action.action, "strong"), events, *(Piece(str(number)) for number in counts))
+    cells = make_line(Piece(action.action, "strong"), f"{action.first}–{action.last}", *map(str, counts))
     return Row(f"{action.action} {action.first}", cells, action.first)
 
 
 def _move_row(entry: Effect) -> Row:
-    cells = (Piece(entry.task), Piece(entry.node), Piece(entry.action), Piece(str(entry.seq)))
-    return Row(f"{entry.seq} {entry.task}", cells, entry.seq)
+    return Row(f"{entry.seq} {entry.task}", make_line(entry.task, entry.node, entry.action, str(entry.seq)), entry.seq)
 
 
 def _job_row(job: JobSummary) -> Row:
     counts = (job.min_available, job.tasks, job.ready, job.waiting, job.pending)
-    cells = (Piece(job.job), Piece(job.queue), Piece(job.phase or "–"), *(Piece(str(number)) for number in counts))
-    return Row(job.job, (*cells, Piece(job.outcome)))
+    return Row(job.job, make_line(job.job, job.queue, job.phase or "–", *map(str, counts), job.outcome))
 
 
 # Pictures: the cycle's timeline, nodes by usage, queues against their limits.
@@ -396,7 +394,7 @@ def _used_shares(recording: Recording, names: Iterable[NodeName], dim: str) -> l
 def _node_cell(recording: Recording, dim: str, number: int, names: Sequence[NodeName], shares: Sequence[float]) -> Mark:
     columns = _column_count(recording)
     row, column = divmod(number, columns)
-    share = max(shares, default=0.0) if len(shares) < 2 else _mean_value(shares)
+    share = ordered_sum(shares) / max(len(shares), 1)
     if len(names) > 1:
         tip = f"{names[0]} to {names[-1]}: {share:.0%} used" if shares else f"{names[0]} to {names[-1]}: none"
     else:
@@ -409,13 +407,6 @@ def _node_cell(recording: Recording, dim: str, number: int, names: Sequence[Node
         )
     style: Style = "bad" if share > 1 else "accent" if shares else ""
     return Mark(column / columns, 1 / columns, style, row, shade=0.1 + 0.9 * min(share, 1.0), tooltip=tip)
-
-
-def _mean_value(shares: Sequence[float]) -> float:
-    total = 0.0
-    for share in shares:
-        total += share
-    return total / len(shares)
 
 
 def _iter_queue_strips(recording: Recording) -> Iterator[Strip]:

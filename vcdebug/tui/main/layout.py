@@ -17,11 +17,10 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.tui.panels import PANELS
-from vcdebug.tui.panels import new_panel as new_panel
+from vcdebug.tui.panels import new_panel
 from vcdebug.tui.panels.base import Panel, panel_keys_in_force
 from vcdebug.tui.widgets.bars import PanelTab, Tabs
-from vcdebug.views.panels import PANEL_VIEWS
+from vcdebug.views.panels import PANEL_VIEWS, PANELS
 
 FLOW_PANEL: Final = "flow"
 MIDDLE_PANELS: Final = ("moment", "equation", "statement")

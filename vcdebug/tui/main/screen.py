@@ -25,13 +25,13 @@ from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, Recordi
 from vcdebug.tui.main.command_line import CommandLine, ScreenTools
 from vcdebug.tui.main.layout import MIDDLE_PANELS, MainLayout
 from vcdebug.tui.main.session_keeper import SessionKeeper
-from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.bars import FirstKeys, Footer, Header, Status, Timeline
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
+from vcdebug.views.panels import PANELS
 
 if TYPE_CHECKING:
     from vcdebug.tui.main.pages import ScreenParts

@@ -5,9 +5,7 @@ from typing import Final
 
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.panels.base import EventsExtra, ListExtra, Panel, PanelExtra
-from vcdebug.views.panels import PANELS, PanelView
-
-__all__ = ["PANELS", "PANEL_EXTRAS", "find_extra", "new_panel"]
+from vcdebug.views.panels import PanelView
 
 PANEL_EXTRAS: Final[Mapping[str, str]] = {
     "flow": "vcdebug.tui.panels.extras:FlowPanel",

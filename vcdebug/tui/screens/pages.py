@@ -22,10 +22,9 @@ from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
-from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.views.panels import Page
+from vcdebug.views.panels import PANELS, Page
 from vcdebug.views.pieces import SIGNS, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.model.names import IntArray
@@ -52,7 +52,7 @@ def mark_order(table: Table, order: ColumnOrder | None) -> Table:
     columns = table.columns
     if order is None or order.column >= len(columns):
         return table
-    head = structs.replace(columns[order.column], title=f"{columns[order.column].title} {order.order_sign}".strip())
+    head = replace(columns[order.column], title=f"{columns[order.column].title} {order.order_sign}".strip())
     return replace(table, columns=(*columns[: order.column], head, *columns[order.column + 1 :]))
 
 

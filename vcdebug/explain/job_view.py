@@ -243,9 +243,8 @@ class NotFoundError(VcdebugError):
 def find_subject(recording: Recording, word: str) -> ExplainSubject:
     """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
     snapshot, names = recording.snapshot, recording.job_names
-    groups = dict.fromkeys(
-        f"{group.namespace}/{group.name}" for group in map(PodGroup, snapshot.objects_of("PodGroup"))
-    )
+    podgroups = map(PodGroup, snapshot.objects_of("PodGroup"))
+    groups = dict.fromkeys(f"{group.namespace}/{group.name}" for group in podgroups)
     if word in groups:
         return ExplainSubject(word)
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
@@ -255,9 +254,8 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
     shown_job = names.typed_names.get(word.rpartition(" ")[2])
     if shown_job is not None:
         return ExplainSubject(shown_job)
-    shown_names = names.typed_names.items()
     by_name = [key for key in groups if key.rpartition("/")[2] == word]
-    by_name = by_name or [job for name, job in shown_names if name.rpartition("/")[2] == word]
+    by_name = by_name or [job for name, job in names.typed_names.items() if name.rpartition("/")[2] == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word, names))
     owned_groups = (
@@ -270,13 +268,11 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
         # An owner has a PodGroup for each of its revisions; the question is about the one with Pending pods.
         open_groups = [job for job in owned_groups if job in waiting]
         return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word, names))
-    matching_pods = [key for key in pods if key.rpartition("/")[2] == word]
-    if matching_pods:
+    if matching_pods := [key for key in pods if key.rpartition("/")[2] == word]:
         key = _require_unique(matching_pods, word, names)
         return ExplainSubject(pods[key].job_id, key)
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
-    orphan_groups = [job for job in orphans if word in (job, job.rpartition("/")[2])]
-    if orphan_groups:
+    if orphan_groups := [job for job in orphans if word in (job, job.rpartition("/")[2])]:
         return ExplainSubject(_require_unique(orphan_groups, word, names))
     missing = missing_kinds(snapshot)
     if missing and not groups and not pods:
@@ -288,14 +284,8 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
 def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
     """PodGroups of the pods that belong to a Volcano Job of this name."""
     namespace, _, name = word.rpartition("/")
-    groups = [
-        pod.job_id
-        for pod in pods
-        if pod.job_id
-        and name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY))
-        and namespace in ("", pod.namespace)
-    ]
-    return list(dict.fromkeys(groups))
+    named = (pod for pod in pods if name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY)))
+    return list(dict.fromkeys(pod.job_id for pod in named if pod.job_id and namespace in ("", pod.namespace)))
 
 
 _REVISION = re.compile(r"-[0-9a-z]{5,10}$")
@@ -401,16 +391,14 @@ def _require_unique(keys: Sequence[str], word: str, names: JobNames) -> str:
 
 
 def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
-    tails = {key.rpartition("/")[2]: key for key in names}
-    bare_name = word.rpartition("/")[2]
+    tails, bare_name = {key.rpartition("/")[2]: key for key in names}, word.rpartition("/")[2]
     similar = (
         closest_names(word, names, 3, 0.5)
         or [tails[tail] for tail in closest_names(bare_name, tails, 3, 0.5)]
         or [key for tail, key in tails.items() if bare_name and bare_name in tail][:3]
     )
-    if similar:
-        return NotFoundError("no such job or pod", f"did you mean {', '.join(similar)}?", word)
-    return NotFoundError("no such job or pod", "vcdebug run lists the jobs", word)
+    hint = f"did you mean {', '.join(similar)}?" if similar else "vcdebug run lists the jobs"
+    return NotFoundError("no such job or pod", hint, word)
 
 
 # Facts about the owner of a job, which is usually an object of another operator

@@ -1,6 +1,5 @@
 """How a pod came to its node: the search that led to the placement, the scores, and the sentence that compares them."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -85,19 +84,29 @@ def placement_sentence(recording: Recording, pod: TaskKey) -> str:
     search = find_search(recording, placed) if placed else None
     if search is None or not search.scores or dry_runs.dry_run_search_at(recording, search.placed_seq):
         return ""
+    choice = rank_choice(recording, search)
+    if choice.rival is None or recording.conf.facts_of(search.action).evicts_by_pod:
+        return ""
+    return choice_sentence(pod, choice)
+
+
+class RankedChoice(NamedTuple):
+    """The scored nodes, the best first, with the chosen one, the runner-up and those that share the best score."""
+
+    ranked: list[ScoredNode]
+    winner: ScoredNode
+    rival: ScoredNode | None
+    """None if no other node was scored; nodes tried before without success are no runners-up: they score higher."""
+    tied: tuple[NodeName, ...]
+
+
+def rank_choice(recording: Recording, search: PlacementSearch) -> RankedChoice:
+    """The scores behind a placement, which must have some."""
     ranked, chosen = rank_nodes(recording, search.scores), recording.event_at(search.choice) if search.choice else None
     winner = next(scored_node for scored_node in ranked if scored_node.node == search.node)
     rival = next((one for one in ranked if one.node not in (search.node, *search.tried_nodes)), None)
-    if rival is None or recording.conf.facts_of(search.action).evicts_by_pod:
-        return ""
-    return choice_sentence(pod, winner, rival, tied_nodes(chosen, ranked, winner))
-
-
-def tied_nodes(chosen: object, ranked: list[ScoredNode], winner: ScoredNode) -> tuple[NodeName, ...]:
-    """The nodes that share the best score."""
-    if isinstance(chosen, BestEvent):
-        return chosen.tied
-    return tuple(other.node for other in ranked if other.total == winner.total)
+    best = tuple(other.node for other in ranked if other.total == winner.total)
+    return RankedChoice(ranked, winner, rival, chosen.tied if isinstance(chosen, BestEvent) else best)
 
 
 def turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> str:
@@ -110,15 +119,13 @@ def turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> str
 
 def tried_words(search: PlacementSearch) -> str:
     """A clause about nodes tried before, such as `; evictions on 2 nodes before it were not enough`; or empty."""
-    return (
-        f"; evictions on {count_noun(len(search.tried_nodes), 'node')} before it were not enough"
-        if search.tried_nodes
-        else ""
-    )
+    tried = count_noun(len(search.tried_nodes), "node")
+    return f"; evictions on {tried} before it were not enough" if search.tried_nodes else ""
 
 
-def choice_sentence(pod: TaskKey, winner: ScoredNode, rival: ScoredNode | None, tied: Sequence[NodeName]) -> str:
+def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
     """Why the node was chosen: its score and the runner-up's, and which parts speak most for each of them."""
+    winner, rival, tied = choice.winner, choice.rival, choice.tied
     if rival is None:
         return f"{pod} is placed on {winner.node}, the only node that was scored."
     if len(tied) > 1:
@@ -129,12 +136,9 @@ def choice_sentence(pod: TaskKey, winner: ScoredNode, rival: ScoredNode | None, 
     deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part)) for pick in (max, min))
     totals = format_numbers_apart(winner.total, rival.total)
     scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"
-    text = (
-        f"{pod} is placed on {winner.node} {scores}. Largest difference: {_part_words(deciding_part, winner, rival)}."
-    )
-    if gaps[opposing_part] >= 0:
-        return text
-    return f"{text} {rival.node} is better in {_part_words(opposing_part, rival, winner)}."
+    difference = f"Largest difference: {_part_words(deciding_part, winner, rival)}."
+    better = f" {rival.node} is better in {_part_words(opposing_part, rival, winner)}."
+    return f"{pod} is placed on {winner.node} {scores}. {difference}{better if gaps[opposing_part] < 0 else ''}"
 
 
 def _part_words(part: str, one: ScoredNode, other: ScoredNode) -> str:

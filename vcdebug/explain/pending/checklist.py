@@ -5,14 +5,7 @@ from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import (
-    Advice,
-    Evidence,
-    ExplanationStep,
-    Finding,
-    StepState,
-    proof_of,
-)
+from vcdebug.explain.answer import Advice, Evidence, ExplanationStep, Finding, StepState, proof_of
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates

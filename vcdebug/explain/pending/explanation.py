@@ -24,13 +24,7 @@ from vcdebug.explain.answer import (
     sort_by_harm,
 )
 from vcdebug.explain.component_reports import event_facts
-from vcdebug.explain.job_view import (
-    ExplainSubject,
-    JobView,
-    NotFoundError,
-    find_subject,
-    view_of,
-)
+from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.contradictions import add_contradictions

@@ -18,17 +18,12 @@ from vcdebug.recording.state_before import tasks_of
 
 def critical_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Allows candidates that are not system-critical."""
-    terms = [_critical_term(task) for task in tasks_of(recording, event.candidates)]
+    terms, columns = [], ("priority class", "namespace")
+    for task in tasks_of(recording, event.candidates):
+        figures, critical = (task.pod.priority_class_name or None, task.namespace), is_critical(task)
+        terms.append(Term(task.key, figures, not critical, "critical pods are protected" if critical else ""))
     title = f"conformance: candidates that can be evicted for {event.task or 'the job'}"
-    return victim_equation(
-        title, "no critical priority class, not in kube-system", ("priority class", "namespace"), terms
-    )
-
-
-def _critical_term(task: TaskInfo) -> Term:
-    critical = is_critical(task)
-    figures = (task.pod.priority_class_name or None, task.namespace)
-    return Term(task.key, figures, not critical, "critical pods are protected" if critical else "")
+    return victim_equation(title, "no critical priority class, not in kube-system", columns, terms)
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason:
@@ -37,9 +32,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     lines = tuple(f"{t.key}: namespace {t.namespace}, class {t.pod.priority_class_name or 'none'}" for t in tasks)
     verb = "is" if len(protected) == 1 else "are"
     text = f"{join_names(protected)} {verb} system-critical (namespace kube-system, or a system-* PriorityClass)"
-    return VetoReason(
-        text, {}, (Advice.queue_admin("Free room elsewhere; system-critical pods are never evicted."),), lines
-    )
+    advice = Advice.queue_admin("Free room elsewhere; system-critical pods are never evicted.")
+    return VetoReason(text, {}, (advice,), lines)
 
 
 EXPLAINER = PluginExplainer(

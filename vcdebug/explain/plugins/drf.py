@@ -117,30 +117,25 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     """The preemptor's job would have a larger dominant share than the victims' jobs would keep."""
     if not view.detailed:
         return plugins.VetoReason("", {}, ADVICE)
-    recording, state = view.recording, state_before(view.recording, seq)
-    own, totals = state.plugin_amount(NAME, view.job.uid, "allocated").clone(), totals_of(state)
+    recording, state, uid = view.recording, state_before(view.recording, seq), view.job.uid
+    own, totals = state.plugin_amount(NAME, uid, "allocated").clone(), totals_of(state)
     dominant, own_share = totals.calculate_share(own.add(task.resreq))
-    victims = tasks_of(recording, protected)
-    jobs = [job for job in dict.fromkeys(victim.job for victim in victims) if job in recording.session.jobs]
-    held = {job: state.plugin_amount(NAME, job, "allocated") for job in jobs}
-    alone = {
+    alone: dict[TaskKey, float] = {}
+    for victim in tasks_of(recording, protected):
         # Each victim separately: in one call, upstream subtracts every candidate from its job's share, chosen or not.
-        victim.key: totals.calculate_share(held[victim.job].clone().sub(victim.resreq))[1]
-        if victim.job in held
-        else 0.0
-        for victim in victims
-    }
+        in_session = victim.job in recording.session.jobs
+        left = state.plugin_amount(NAME, victim.job, "allocated").clone().sub(victim.resreq) if in_session else None
+        alone[victim.key] = 0.0 if left is None else totals.calculate_share(left)[1]
     best = max(alone.values(), default=0.0)
     lines = (
-        f"{view.job.uid} with {task.name}: share {format_number(own_share)} ({dominant})",
+        f"{uid} with {task.name}: share {format_number(own_share)} ({dominant})",
         *(f"{recording.owners.jobs[key]} without {key}: share {format_number(share)}" for key, share in alone.items()),
     )
     # Enough digits that the two shares differ in the sentence.
     digits = 1 if round(own_share, 3) != round(best, 3) else 4
-    text = (
-        f"With {task.name}, {view.job.uid} would have a dominant share of {own_share:.{digits}%} ({dominant}); every "
-        f"candidate's job would be left with less ({best:.{digits}%} at most)"
-    )
+    shares = f"{own_share:.{digits}%} ({dominant})", f"{best:.{digits}%} at most"
+    left_less = f"every candidate's job would be left with less ({shares[1]})"
+    text = f"With {task.name}, {uid} would have a dominant share of {shares[0]}; {left_less}"
     numbers = {"share.preemptor": Number(own_share, "share"), "share.victim": Number(best, "share")}
     return plugins.VetoReason(text, numbers, ADVICE, lines)
 

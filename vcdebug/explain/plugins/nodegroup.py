@@ -73,28 +73,23 @@ def _limit_terms(verdict: GroupVerdict, request: Resource) -> Iterator[Term]:
 
 def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes refused because the queue names no group, or because they are in no group while the plugin is strict."""
-    queue = fits.view.queue
-    refusing = fits.refused_for("node group")
-    if not refusing:
-        return
-    no_affinity = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
+    queue, refusing = fits.view.queue.name, fits.refused_for("node group")
+    no_affinity, no_label = (
+        [node.name for node in refusing if any(text in status.reason for status in node.statuses)]
+        for text in ("affinity not specified", "label not found")
+    )
+    names = join_names(no_label)
     if no_affinity:
-        yield ConstraintFailure(
-            f"Queue {queue.name} has no node group in spec.affinity, so {NodeGroup.name} rejects every node that "
-            f"belongs to a group ({join_names(no_affinity)})",
-            (Advice.queue_admin(f"Queue {queue.name}: set spec.affinity.nodeGroupAffinity."),),
-            ConstraintKind.NODE_GROUP,
-        )
-    no_label = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
+        rejects = f"{NodeGroup.name} rejects every node that belongs to a group ({join_names(no_affinity)})"
+        advice = Advice.queue_admin(f"Queue {queue}: set spec.affinity.nodeGroupAffinity.")
+        text = f"Queue {queue} has no node group in spec.affinity, so {rejects}"
+        yield ConstraintFailure(text, (advice,), ConstraintKind.NODE_GROUP)
     if no_label and no_affinity:
-        advice = Advice.cluster_admin(
-            f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {join_names(no_label)}."
-        )
-        yield ConstraintFailure(
-            f"In strict mode also nodes without a group are rejected ({join_names(no_label)})", (advice,)
-        )
+        strict = f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {names}."
+        text = f"In strict mode also nodes without a group are rejected ({names})"
+        yield ConstraintFailure(text, (Advice.cluster_admin(strict),))
     elif no_label:
-        yield ConstraintFailure(f"{join_names(no_label)} {'has' if len(no_label) == 1 else 'have'} no node-group label")
+        yield ConstraintFailure(f"{names} {'has' if len(no_label) == 1 else 'have'} no node-group label")
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_group_failures)

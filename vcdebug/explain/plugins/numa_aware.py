@@ -56,18 +56,14 @@ def _numa_node_terms(verdict: NumaRoom) -> Iterator[Term]:
 
 def _container_terms(verdict: NumaRoom) -> Iterator[Term]:
     for item in verdict.containers:
-        assigned = "none" if not item.cpus else format_cpu_list(item.cpus)
-        fitting = [format_cpu_list(hint.nodes) for hint in item.hints or () if hint.nodes is not None]
-        preferred = [
-            format_cpu_list(hint.nodes) for hint in item.hints or () if hint.nodes is not None and hint.preferred
-        ]
-        words = (
-            f"NUMA nodes with enough: {' or '.join(fitting) or 'none'}; preferred: {' or '.join(preferred) or 'none'}"
+        hints = [hint for hint in item.hints or () if hint.nodes is not None]
+        fitting = " or ".join(format_cpu_list(hint.nodes) for hint in hints if hint.nodes is not None)
+        preferred = " or ".join(
+            format_cpu_list(hint.nodes) for hint in hints if hint.nodes is not None and hint.preferred
         )
-        asks = item.hints is not None
-        yield Term(
-            f"container {item.name}", (assigned, None, item.cpu_count), item.cpus is not None, words if asks else ""
-        )
+        words = f"NUMA nodes with enough: {fitting or 'none'}; preferred: {preferred or 'none'}"
+        figures = ("none" if not item.cpus else format_cpu_list(item.cpus), None, item.cpu_count)
+        yield Term(f"container {item.name}", figures, item.cpus is not None, words if item.hints is not None else "")
 
 
 def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -44,23 +44,19 @@ def port_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
 
 def pod_affinity_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields terms of the pod's required (anti-)affinity, then of placed pods' anti-affinity."""
-    state = asked_node.cycle_state.data.get(InterPodAffinityFilter.STATE)
-    return _terms_by_state(plugin.view, asked_node, state) if isinstance(state, AffinityState) else iter(())
-
-
-def _terms_by_state(view: NodeView, asked_node: AskedNode, state: AffinityState) -> Iterator[Term]:
-    row, incoming = asked_node.row, state.incoming
+    state, view, row = asked_node.cycle_state.data.get(InterPodAffinityFilter.STATE), plugin.view, asked_node.row
+    if not isinstance(state, AffinityState):
+        return
+    required, anti = state.incoming.required_affinity, state.incoming.required_anti_affinity
     # Kubernetes lets the first pod of a group match its own affinity; otherwise no group could ever start.
-    is_first = not any(counts.any() for counts in state.affinity.values()) and incoming.required_affinity.matches_group(
-        state.group
-    )
-    for term in incoming.required_affinity.terms:
+    is_first = not any(counts.any() for counts in state.affinity.values()) and required.matches_group(state.group)
+    words = "no pod matches anywhere, and the pod matches itself: it may be the first" if is_first else ""
+    for term in required.terms:
         domain, count = _count_in_domain(view, state.affinity, term.topology_key, row)
-        pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, incoming.required_affinity))
+        pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, required))
         holds, name = domain is not None and (count > 0 or is_first), predicate_reasons.format_affinity_term(term.term)
-        words = "no pod matches anywhere, and the pod matches itself: it may be the first" if is_first else ""
         yield Term(f"affinity to {name}", (domain, count, pods), holds, words)
-    for term in incoming.required_anti_affinity:
+    for term in anti:
         domain, count = _count_in_domain(view, state.anti, term.topology_key, row)
         pods = _pods_in_domain(view, asked_node, term.topology_key, partial(_matches_group, term))
         yield Term(f"none of {predicate_reasons.format_affinity_term(term.term)}", (domain, count, pods), count <= 0)
@@ -177,15 +173,12 @@ def _label_text(node: NodeInfo, key: str) -> str:
 
 def _tolerations_text(taint: taints.Taint, tolerations: tuple[taints.Toleration, ...]) -> str:
     """The tolerations that match the taint, else all of the pod's."""
-    matching = [toleration for toleration in tolerations if toleration.tolerates_taint(taint)]
-    texts = [_toleration_text(toleration) for toleration in matching or tolerations]
+    matching, texts = [toleration for toleration in tolerations if toleration.tolerates_taint(taint)], []
+    for one in matching or tolerations:
+        value = f"={one.value}" if one.value else ""
+        exists = " exists" if one.operator == "Exists" else ""
+        texts.append(f"{one.key or 'any key'}{value}{exists}{f':{one.effect}' if one.effect else ''}")
     return ("tolerates " if matching else "tolerates only ") + ", ".join(texts) if texts else "tolerates nothing"
-
-
-def _toleration_text(toleration: taints.Toleration) -> str:
-    value = f"={toleration.value}" if toleration.value else ""
-    exists = " exists" if toleration.operator == "Exists" else ""
-    return f"{toleration.key or 'any key'}{value}{exists}{f':{toleration.effect}' if toleration.effect else ''}"
 
 
 def volume_limit_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
@@ -393,24 +386,14 @@ def prepared_filters(asked_node: AskedNode) -> Iterator[PreparedFilter]:
 def _format_entry(entry: object) -> str:
     if isinstance(entry, AffinityState):
         counts = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
-        texts = [f"{kind} by {', '.join(pairs)}" for kind, pairs in counts if pairs]
-        return "; ".join(texts)
+        return "; ".join(f"{kind} by {', '.join(pairs)}" for kind, pairs in counts if pairs)
     if isinstance(entry, VolumeState):
         return f"{count_noun(len(entry.bound_claims), 'bound claim')}, {len(entry.delayed_claims)} that wait for a node"
     if isinstance(entry, ClaimState):
-        return (
-            f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"
-            if _has_claims(entry)
-            else ""
-        )
-    return ", ".join(_format_item(item) for item in entry) if isinstance(entry, tuple) else ""
-
-
-def _has_claims(entry: ClaimState) -> bool:
-    return bool(entry.selectors or entry.unallocated)
-
-
-def _format_item(item: object) -> str:
-    if isinstance(item, HostPort):
-        return f"{item.port}/{item.protocol}"
-    return f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else str(item)
+        numbers = f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"
+        return numbers if entry.selectors or entry.unallocated else ""
+    texts = []
+    for item in entry if isinstance(entry, tuple) else ():
+        text = f"{item.port}/{item.protocol}" if isinstance(item, HostPort) else str(item)
+        texts.append(f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else text)
+    return ", ".join(texts)

@@ -66,30 +66,30 @@ def _rank_term(key: TaskKey, rank: PriorityRank) -> Term:
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason | None:
     """The reason: no candidate's job has a lower priority; None if no candidate has a job."""
-    owners = view.recording.owners.jobs
+    owners, job = view.recording.owners.jobs, view.job
     uids = dict.fromkeys(owners[key] for key in protected if key in owners)
     jobs = {uid: view.session.jobs[uid].priority for uid in uids}
     if not jobs:
         return None
-    lowest, job = min(jobs, key=lambda uid: jobs[uid]), view.job
-    text = f"{job.uid} has priority {job.priority}, and the lowest candidate's job, {lowest}, has {jobs[lowest]}"
-    pod_priority = min(task.priority for task in view.session.jobs[lowest].tasks.values())
+    lowest = min(jobs, key=lambda uid: jobs[uid])
+    victim, least = view.session.jobs[lowest], jobs[lowest]
+    text = f"{job.uid} has priority {job.priority}, and the lowest candidate's job, {lowest}, has {least}"
+    pod_priority = min(task.priority for task in victim.tasks.values())
     # Between jobs the PodGroup's class counts, which may be higher than that of its pods.
-    if pod_priority < job.priority <= jobs[lowest]:
-        class_name = view.session.jobs[lowest].pod_group.priority_class_name
-        class_words = f"priorityClassName {class_name} of its PodGroup" if class_name else "the class of its PodGroup"
+    if pod_priority < job.priority <= least:
+        name = victim.pod_group.priority_class_name
+        class_words = f"priorityClassName {name} of its PodGroup" if name else "the class of its PodGroup"
         text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
-    advice = Advice.for_owner(f"Give {job.uid} a PriorityClass above {jobs[lowest]}.")
-    pod = max((each for each in job.tasks.values()), key=lambda each: each.priority, default=None)
-    if pod is not None and pod.priority > jobs[lowest] and not job.pod_group.priority_class_name:
-        name = pod.pod.spec.get("priorityClassName") or ""
-        text += (
-            f" (the PodGroup of {job.uid} has no priorityClassName; priority {pod.priority} of its pods does not count)"
-        )
-        edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
-        words = f"Set priorityClassName {name} on PodGroup {job.name}, as its pods have it."
-        advice = Advice.for_owner(words, edit)._replace(repairs=True) if name else advice
-    numbers = counts({"priority": job.priority, VICTIM_PRIORITY: jobs[lowest]})
+    advice = Advice.for_owner(f"Give {job.uid} a PriorityClass above {least}.")
+    pod = max(job.tasks.values(), key=lambda each: each.priority, default=None)
+    if pod is not None and pod.priority > least and not job.pod_group.priority_class_name:
+        uncounted = f"priority {pod.priority} of its pods does not count"
+        text += f" (the PodGroup of {job.uid} has no priorityClassName; {uncounted})"
+        if name := pod.pod.spec.get("priorityClassName") or "":
+            words = f"Set priorityClassName {name} on PodGroup {job.name}, as its pods have it."
+            edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
+            advice = Advice.for_owner(words, edit)._replace(repairs=True)
+    numbers = counts({"priority": job.priority, VICTIM_PRIORITY: least})
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (advice,), lines)
 

@@ -149,18 +149,15 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> eq
 
 def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
     """The term of one candidate, in the first dimension in which its queue exceeds its deserved amount; else cpu."""
-    if not holding.queue:
-        return equation.Term(holding.task.key, (None, None, None, None), False, equation.JOB_NOT_IN_SESSION)
+    key, queue = holding.task.key, holding.queue
+    if not queue:
+        return equation.Term(key, (None, None, None, None), False, equation.JOB_NOT_IN_SESSION)
     name = next(iter(holding.exceeded_dimensions), CPU)
-    figures = (
-        holding.queue,
-        name,
-        equation.DimensionAmount.from_resource(holding.allocated, name),
-        equation.DimensionAmount.from_resource(holding.deserved, name),
-    )
+    amounts = (holding.allocated, holding.deserved)
+    allocated, deserved = (equation.DimensionAmount.from_resource(one, name) for one in amounts)
     lacks = "less than the reclaimer asks" if holding.exceeded_dimensions else "no more than it deserves"
-    note = "" if holding.has_surplus else f"queue {holding.queue} holds {lacks}"
-    return equation.Term(holding.task.key, figures, holding.has_surplus, note)
+    note = "" if holding.has_surplus else f"queue {queue} holds {lacks}"
+    return equation.Term(key, (queue, name, allocated, deserved), holding.has_surplus, note)
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
@@ -260,34 +257,29 @@ def portions_by_queue(recording: Recording) -> dict[QueueName, list[QueuePortion
 @per_recording()
 def portion_lines(recording: Recording, queue: QueueName, name: str) -> tuple[str, ...]:
     """A line per round that derives a queue's deserved amount in one dimension."""
-    return tuple(_iter_portion_lines(recording, queue, name))
-
-
-def _iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
+    lines = []
     for portion in portions_by_queue(recording).get(queue, ()):
         before, deserved, deal = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
         if portion.number > 1 and deserved == before:
             continue
+        offer, remaining = portion.offered_amount(name), format_amount(name, deal.remaining.get(name))
         prefix = f"{format_amount(name, before)} + " if before else ""
-        part = f"{format_amount(name, deal.remaining.get(name))} x weight {portion.queue.attr.weight} / {deal.weight}"
-        offer = portion.offered_amount(name)
+        part = f"{remaining} x weight {portion.queue.attr.weight} / {deal.weight} = {format_amount(name, offer)}"
         cut = f", held to {format_amount(name, deserved)} by {portion.deciding_limit(name)}" if deserved < offer else ""
-        yield f"deserved {name}, round {portion.number}: {prefix}{part} = {format_amount(name, offer)}{cut}"
+        lines.append(f"deserved {name}, round {portion.number}: {prefix}{part}{cut}")
+    return tuple(lines)
 
 
 def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """Advice after which the job's queue deserves more."""
-    weight_advice = Advice.queue_admin(
-        f"Queue {view.queue.name}: raise spec.weight ({view.queue.weight}), or lower the weight of other queues."
-    )
-    return Advice.for_owner("Use another queue."), weight_advice
+    weight = f"raise spec.weight ({view.queue.weight}), or lower the weight of other queues"
+    return Advice.for_owner("Use another queue."), Advice.queue_admin(f"Queue {view.queue.name}: {weight}.")
 
 
 def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """Advice after which the victims' queues deserve less."""
-    return Advice.queue_admin(
-        f"Queue {view.queue.name}: raise spec.weight, or lower that of {amount_text.join_names(queues)}."
-    )
+    lower = f"raise spec.weight, or lower that of {amount_text.join_names(queues)}"
+    return Advice.queue_admin(f"Queue {view.queue.name}: {lower}.")
 
 
 EXPLAINER = plugins.PluginExplainer(

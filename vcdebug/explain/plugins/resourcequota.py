@@ -93,41 +93,33 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     exceeded = [check for _, check in iter_quota_checks(view.recording, seq, view.job) if check.exceeded_by > 0]
     if not exceeded:
         return None
-    first, name = exceeded[0], exceeded[0].name
-    further_excess = join_names(f"{item.name} by {_format_nano(item.name, item.exceeded_by)}" for item in exceeded[1:])
+    first, name, namespace = exceeded[0], exceeded[0].name, view.job.namespace
+    over = [_format_nano(item.name, item.exceeded_by) for item in exceeded]
+    further = join_names(f"{item.name} by {text}" for item, text in zip(exceeded[1:], over[1:], strict=True))
     admitted = f" and {_format_nano(name, first.pending)} reserved in this cycle" if first.pending else ""
     amounts = first.minimum, first.used, first.hard
     asks, used, hard = (_format_nano(name, value, *amounts) for value in amounts)
     # With #5744 a job that has pods adds nothing, and is rejected only if the quota is exceeded already.
     asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
-    reason = (
-        f"{asking}ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} "
-        f"({_format_nano(name, first.exceeded_by)} too much{f'; also: {further_excess}' if further_excess else ''})"
-    )
-    holders = quota_holders(view.recording, view.job.namespace, name)
-    pods = [holder.pod for holder in holders if first.minimum and f"{view.job.namespace}/{holder.pod}" in view.tasks]
-    double_count = f"The quota counts {join_names(pods)} of this job, and {RESOURCEQUOTA} adds its minResources again"
-    facts = (
-        *((f"{double_count}: its own pod is already counted.",) if pods else ()),
-        *((f"Used by: {join_holders(holders)}.",) if holders else ()),
-    )
-    numbers = {
-        "quota.hard": amount_number(name, _scale_nano(name, first.hard)),
-        "quota.used": amount_number(name, _scale_nano(name, first.used)),
-        f"short.{name}": amount_number(name, _scale_nano(name, first.exceeded_by)),
-    }
-    same_quota = [item for item in exceeded if item.quota is first.quota]
-    increases = " and ".join(f"{_format_nano(item.name, item.exceeded_by)} {item.name}" for item in same_quota)
-    edits = [
-        edit
-        for item in same_quota
-        for edit in quota_edits(view.job.namespace, item.quota.name, item.name, nano_text(item.hard + item.exceeded_by))
-    ]
-    advice = (
-        Advice.for_owner(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS),
-        Advice.queue_admin(f"ResourceQuota {first.quota.name}: raise spec.hard by {increases}.", *edits),
-    )
-    return view.rejected(CAUSE, reason, numbers, rejection_evidence(seq, RESOURCEQUOTA), advice, facts=facts)
+    excess = f"{over[0]} too much{f'; also: {further}' if further else ''}"
+    full = f"ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} ({excess})"
+    holders, facts = quota_holders(view.recording, namespace, name), list[str]()
+    pods = [holder.pod for holder in holders if first.minimum and f"{namespace}/{holder.pod}" in view.tasks]
+    if pods:
+        again = f"{RESOURCEQUOTA} adds its minResources again: its own pod is already counted"
+        facts.append(f"The quota counts {join_names(pods)} of this job, and {again}.")
+    facts += [f"Used by: {join_holders(holders)}."] if holders else []
+    scaled = {"quota.hard": first.hard, "quota.used": first.used, f"short.{name}": first.exceeded_by}
+    numbers = {key: amount_number(name, _scale_nano(name, value)) for key, value in scaled.items()}
+    increases, edits = list[str](), list[str]()
+    for item, text in zip(exceeded, over, strict=True):
+        if item.quota is first.quota:
+            increases.append(f"{text} {item.name}")
+            edits += quota_edits(namespace, item.quota.name, item.name, nano_text(item.hard + item.exceeded_by))
+    raise_hard = f"ResourceQuota {first.quota.name}: raise spec.hard by {' and '.join(increases)}."
+    wait = Advice.for_owner(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS)
+    advice, evidence = (wait, Advice.queue_admin(raise_hard, *edits)), rejection_evidence(seq, RESOURCEQUOTA)
+    return view.rejected(CAUSE, f"{asking}{full}", numbers, evidence, advice, facts=tuple(facts))
 
 
 def _scale_nano(name: str, value: int) -> float:

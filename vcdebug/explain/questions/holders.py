@@ -188,16 +188,13 @@ def _build_reply(
     ordered = sorted(holders, key=lambda holder: (jobs[holder.task.job].queue, -holder.task.priority, holder.task.key))
     columns = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
     rows = tuple(_holder_row(recording, holder) for holder in ordered[:MAX_HOLDER_ROWS])
-    hidden_count = len(ordered) - MAX_HOLDER_ROWS
     owners = dict.fromkeys(holder.task.job for holder in ordered)
-    queues = dict.fromkeys(jobs[owner].queue for owner in owners)
-    sentence = (
-        f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} ({count_noun(len(queues), 'queue')}) "
-        f"{'uses' if len(ordered) == 1 else 'use'} {target}."
-        if ordered
-        else f"No pod {'of another job ' if own else ''}uses {target}."
-    )
+    queues = count_noun(len({jobs[owner].queue for owner in owners}), "queue")
+    pods, use = count_noun(len(ordered), "pod"), "uses" if len(ordered) == 1 else "use"
+    sentence = f"{pods} of {count_noun(len(owners), 'job')} ({queues}) {use} {target}."
+    sentence = sentence if ordered else f"No pod {'of another job ' if own else ''}uses {target}."
     data = {"subject": subject, "holders": [_holder_json(recording, holder) for holder in ordered]}
+    hidden_count = len(ordered) - MAX_HOLDER_ROWS
     lines = [f"{count_noun(hidden_count, 'more pod')} (use --json for all)."] if hidden_count > 0 else []
     lines += [f"{count_noun(own, 'pod')} of the job itself {verb_for(own, 'uses')} some."] if own else []
     return QuestionReply(sentence, tuple(lines), (ReplySheet("holders", columns, rows),) if rows else (), (), data)

@@ -14,8 +14,7 @@ from vcdebug.explain.decisions.node_choice import (
     ScoredNode,
     choice_sentence,
     find_search,
-    rank_nodes,
-    tied_nodes,
+    rank_choice,
     tried_words,
     turn_sentence,
 )
@@ -60,11 +59,8 @@ def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) 
 
 def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:
     candidates = [{"node": run.node, "victims": list(run.victims)} for run in dry_run_search.runs if run.victims]
-    rule = (
-        f"of {len(candidates)} candidates it wins: {dry_run_search.rule}"
-        if len(candidates) > 1
-        else "it is the only candidate"
-    )
+    won = f"of {len(candidates)} candidates it wins: {dry_run_search.rule}"
+    rule = won if len(candidates) > 1 else "it is the only candidate"
     data = {**_placement_json(search), "runnerUp": None, "candidates": candidates, "rule": dry_run_search.rule}
     pass_evidence = Evidence(search.predicate_seq, f"{count_noun(dry_run_search.nodes, 'node')} can be simulated")
     text = f"{search.pod} is placed on {search.node}: {search.action} simulates evictions node by node, and {rule}."
@@ -98,11 +94,8 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
 
 def _reply_with_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
     pod, node, scores = search.pod, search.node, search.scores
-    ranked, chosen = rank_nodes(recording, scores), recording.event_at(search.choice) if search.choice else None
-    winner = next(scored_node for scored_node in ranked if scored_node.node == node)
-    # Nodes tried before without success are no runners-up: their scores are higher.
-    rival = next((scored_node for scored_node in ranked if scored_node.node not in (node, *search.tried_nodes)), None)
-    tied = tied_nodes(chosen, ranked, winner)
+    choice = rank_choice(recording, search)
+    ranked, winner, rival, tied = choice
     # Empty if an extender's webhook answered in the cycle.
     parts = score_parts(recording, scores, winner.node)
     rivals = {part.name: part for part in score_parts(recording, scores, rival.node)} if rival is not None else {}
@@ -120,7 +113,7 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch) -> Questio
     )
     sheets = (comparison.comparison_sheet(winner, rival) for comparison in comparisons if comparison.nodes_differ)
     in_turn = recording.conf.facts_of(search.action).evicts_by_pod
-    text = turn_sentence(search, winner, len(tied)) if in_turn else choice_sentence(pod, winner, rival, tied)
+    text = turn_sentence(search, winner, len(tied)) if in_turn else choice_sentence(pod, choice)
     return QuestionReply(text, (), (_scores_sheet(ranked, winner), *sheets), evidence, data)
 
 

@@ -172,22 +172,16 @@ def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq |
 
 def _reply_of_dry_run(eviction: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:
     """The reply about a victim of topology-aware preemption, which removes all candidates and restores what fits."""
+    victim, node, action = eviction.victim, eviction.node, eviction.action
     run = next(node_run for node_run in search.runs if node_run.node == search.winner)
     rows = tuple((trial.task, trial.verdict_text, trial.refusal) for trial in run.trials if trial.verb != dry_runs.TAKE)
-    refusal = next((trial.refusal for trial in run.trials if trial.task == eviction.victim and not trial.fits), "")
+    refusal = next((trial.refusal for trial in run.trials if trial.task == victim and not trial.fits), "")
     because = f": {refusal}" if refusal else ""
-    sentence = (
-        f"{eviction.victim} is evicted on {eviction.node}: {eviction.preemptor} would not fit there with it{because}."
-    )
-    removed = count_noun(len(run.allowed_victims), "candidate victim")
-    line = (
-        f"{eviction.action} simulates the node without its {removed}, then restores each with which the pod still fits."
-    )
-    others = [task for task in run.allowed_victims if task != eviction.victim]
-    evidence = (
-        Evidence(run.first_seq, f"{eviction.node} is simulated"),
-        Evidence(eviction.seq, f"{eviction.action} evicts it"),
-    )
+    sentence = f"{victim} is evicted on {node}: {eviction.preemptor} would not fit there with it{because}."
+    removed = f"{action} simulates the node without its {count_noun(len(run.allowed_victims), 'candidate victim')}"
+    line = f"{removed}, then restores each with which the pod still fits."
+    others = [task for task in run.allowed_victims if task != victim]
+    evidence = (Evidence(run.first_seq, f"{node} is simulated"), Evidence(eviction.seq, f"{action} evicts it"))
     sheets = (ReplySheet("restored, one after another", ("pod", "result", "why"), rows),) if rows else ()
     return QuestionReply(sentence, (line,), sheets, evidence, _victim_json(eviction, others, ()))
 
@@ -206,16 +200,17 @@ def _victim_sentence(
     place = f"on {one.node}" if one.node else "here"
     if not others:
         return f"{one.victim} was the only allowed victim {place}{f' for {one.preemptor}' if one.preemptor else ''}."
-    later_orders = (order for order in orders if order.right not in earlier)
-    decisive = next((order for order in later_orders if order.order_sign < 0 and order.deciding_step is not None), None)
-    if decisive is None or decisive.deciding_step is None:
-        if earlier:
-            return f"{one.victim} is evicted {place} after {join_names(earlier, 3)}, which did not make enough room."
+    later = (
+        (order.right, order.deciding_step) for order in orders if order.right not in earlier and order.order_sign < 0
+    )
+    rival, step = next(((right, step) for right, step in later if step is not None), ("", None))
+    if step is None and earlier:
+        return f"{one.victim} is evicted {place} after {join_names(earlier, 3)}, which did not make enough room."
+    if step is None:
         return f"{one.victim} is evicted before {join_names(others, 3)} {place}, which compare equal to it."
-    step = decisive.deciding_step
     source = f"{step.plugin} orders" if step.plugin else "victims are ordered"
     criterion = f"{step.difference.label} ({step.difference.left} before {step.difference.right})"
-    return f"{one.victim} is evicted before {decisive.right} {place}: {source} by {criterion}."
+    return f"{one.victim} is evicted before {rival} {place}: {source} by {criterion}."
 
 
 STALE_ORDER = "the order in which the queue was built"

@@ -1,6 +1,7 @@
 """gangpreempt and gangreclaim: the search for victims in a whole domain, for the whole gang at once."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from itertools import dropwhile
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names, verb_for
@@ -16,7 +17,7 @@ from vcdebug.explain.victim_candidates import SkippedVictim, gang_victim_filter,
 from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import sum_resources
@@ -67,17 +68,17 @@ def _statement_evidence(visit: JobVisit) -> tuple[Evidence, ...]:
 def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
     pods_words, request = _wanted_words(view)
     ranked = rank_objections(_skipped_victims(view, visit))
-    pod_count = sum(len(keys) for _, keys in ranked)  # exact: ints
+    pod_count, cause = sum(len(keys) for _, keys in ranked), veto.KEPT  # exact: ints
+    advice = veto.filter_advice(view, cause, ranked)
     facts = [f"{count_noun(pod_count, 'running pod')}: {veto.format_objections(ranked)}."]
+    names = dict.fromkeys(job.queue for job in view.session.jobs.values() if job.queue != view.queue.name)
+    locked = not any(view.session.queues[name].reclaimable for name in names)
+    if names and locked and any(skip.rule == NOT_RECLAIMABLE for skip, _ in ranked):
+        cause, queues = veto.UNRECLAIMABLE, join_names(names)
+        advice = (Advice.queue_admin(f"Queue {queues}: set spec.reclaimable to true."),)
+        facts.append(f"{queues} {verb_for(len(names), 'has')} spec.reclaimable: false.")
+    reason, lines = f"{visit.action} has no candidate victim for {pods_words}", veto.objection_lines(ranked)
     numbers = {**amount_numbers("request", request), **counts({"pods.onNodes": pod_count})}
-    queues = _unreclaimable_queues(view) if any(skip.rule == NOT_RECLAIMABLE for skip, _ in ranked) else []
-    cause, advice = veto.KEPT, veto.filter_advice(view, veto.KEPT, ranked)
-    if queues:
-        cause = veto.UNRECLAIMABLE
-        advice = (Advice.queue_admin(f"Queue {join_names(queues)}: set spec.reclaimable to true."),)
-        facts.append(f"{join_names(queues)} {verb_for(len(queues), 'has')} spec.reclaimable: false.")
-    reason = f"{visit.action} has no candidate victim for {pods_words}"
-    lines = veto.objection_lines(ranked)
     return view.pending(cause, reason, numbers, _statement_evidence(visit), advice, lines, tuple(facts))
 
 
@@ -91,60 +92,39 @@ def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[SkippedVi
             yield skipped_victim(recording, victim_filter, victim) or OUTSIDE_DOMAINS, [victim]
 
 
-def _unreclaimable_queues(view: JobView) -> list[str]:
-    """The other queues with jobs, if none of them is reclaimable."""
-    names = dict.fromkeys(job.queue for job in view.session.jobs.values() if job.queue != view.queue.name)
-    return [] if any(view.session.queues[name].reclaimable for name in names) else list(names)
-
-
 def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
+    """The finding if plugins allow no victim, or too few to make room for the whole gang."""
     seq, event = votes[-1]
     calls, candidates = hook_calls_at(view.recording, seq), event.candidates
     allowed = tuple(calls.outcome or ()) if calls is not None else ()
-    pods, request = _wanted_words(view)
-    numbers = {**amount_numbers("request", request), **counts({"candidates": len(candidates), "victims": len(allowed)})}
-    evidence = (
-        *(Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(candidates)}") for s, e in votes[-3:]),
-        *_statement_evidence(visit),
-    )
+    (pods, request), action, total = _wanted_words(view), visit.action, len(candidates)
+    numbers = {**amount_numbers("request", request), **counts({"candidates": total, "victims": len(allowed)})}
+    voted = tuple(Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {total}") for s, e in votes[-3:])
+    evidence = (*voted, *_statement_evidence(visit))
     if not allowed:
-        plugin = _emptying_plugin(votes, candidates)
-        reason = (
-            f"{visit.action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
-        )
-        quota_veto = view.facts_of(visit.action).across_queues and plugin in veto.QUOTA_PLUGINS
+        # The first plugin after whose answer no candidate is allowed by all plugins so far.
+        remaining, plugin = set(candidates), ""
+        for vote in dropwhile(lambda vote: vote.candidates != candidates, (one for _, one in votes)):
+            remaining &= set(vote.result or ())
+            plugin = plugin if plugin or remaining else vote.plugin
+        plugin = plugin or event.plugin
+        reason = f"{action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
+        quota_veto = view.facts_of(action).across_queues and plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else plugin
-        check_advice = Advice.cluster_admin(
-            f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
-        )
-        facts: tuple[str, ...] = (f"{count_noun(len(candidates), 'candidate victim')}: {join_names(candidates)}.",)
-        return view.pending(cause, reason, numbers, evidence, (check_advice,), facts=facts)
+        check = f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
+        facts = (f"{count_noun(total, 'candidate victim')}: {join_names(candidates)}.",)
+        return view.pending(cause, reason, numbers, evidence, (Advice.cluster_admin(check),), facts=facts)
     failed_plan = _failed_plan_words(view, visit)
     obstacle, proof = failed_plan or ("Evicting all of them in one domain would not free enough for the whole gang", ())
-    victim_count = f"{len(allowed)} of {len(candidates)} candidate victims"
-    victim_words = victim_count if len(allowed) < len(candidates) else veto.every_victim(len(candidates))
-    reason = f"{visit.action} may evict {victim_words}, too few to make room for {pods}"
-    advice = (
-        Advice.for_owner("Lower spec.minMember."),
-        Advice.queue_admin("Free room for the whole gang in one domain."),
+    some = f"{len(allowed)} of {total} candidate victims"
+    victim_words = some if len(allowed) < total else veto.every_victim(total)
+    reason = f"{action} may evict {victim_words}, too few to make room for {pods}"
+    lower, free = "Lower spec.minMember.", "Free room for the whole gang in one domain."
+    advice = (Advice.for_owner(lower), Advice.queue_admin(free))
+    lines, evidence = (f"allowed victims: {join_names(allowed, 8)}",), tuple(sorted((*evidence, *proof)))
+    return view.pending(
+        gang.DISCARD_CAUSE, reason, numbers, evidence, advice, lines, (f"{obstacle}.", "No pod is evicted.")
     )
-    lines = (f"allowed victims: {join_names(allowed, 8)}",)
-    all_evidence = tuple(sorted((*evidence, *proof)))
-    facts = (f"{obstacle}.", "No pod is evicted.")
-    return view.pending(gang.DISCARD_CAUSE, reason, numbers, all_evidence, advice, lines, facts)
-
-
-def _emptying_plugin(votes: list[tuple[Seq, HookEvent]], victims: Collection[TaskKey]) -> str:
-    """The first plugin after whose answer no candidate is allowed by all plugins so far."""
-    allowed, first = (
-        set(victims),
-        next((index for index, (_, e) in enumerate(votes) if e.candidates == votes[-1][1].candidates)),
-    )
-    for _, event in votes[first:]:
-        allowed &= set(event.result or ())
-        if not allowed:
-            return event.plugin
-    return votes[-1][1].plugin
 
 
 def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[Evidence, ...]] | None:

@@ -62,21 +62,21 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
 
     Volcano's controller reads the queue from the pods only.
     """
-    group = view.job.pod_group
+    group, own = view.job.pod_group, view.queue.name
+    is_made = group.name.startswith(MADE_GROUP_PREFIX)
     for owner, workload in workloads_of(view.recording, group.manifest):
-        if workload.queue in view.session.queues and workload.queue != view.queue.name:
-            lacks = f"its PodGroup {group.name} is in queue {view.queue.name}"
-            words = (
-                f"Set spec.queue of PodGroup {group.name} to {workload.queue}, or delete it and submit {owner} again."
-            )
-            if group.name.startswith(MADE_GROUP_PREFIX):
-                lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {view.queue.name}"
-                words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
-            advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
-            fact, kind = f"{owner} names queue {workload.queue}, but {lacks}.", owner.partition(" ")[0]
-            if group.name.startswith(MADE_GROUP_PREFIX) and kind in OPERATORS:
-                fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
-            return fact, advice._replace(repairs=True)
+        if workload.queue not in view.session.queues or workload.queue == own:
+            continue
+        lacks, kind = f"its PodGroup {group.name} is in queue {own}", owner.partition(" ")[0]
+        words = f"Set spec.queue of PodGroup {group.name} to {workload.queue}, or delete it and submit {owner} again."
+        if is_made:
+            lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {own}"
+            words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
+        fact = f"{owner} names queue {workload.queue}, but {lacks}."
+        if is_made and kind in OPERATORS:
+            fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
+        advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
+        return fact, advice._replace(repairs=True)
     return None
 
 

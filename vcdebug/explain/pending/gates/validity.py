@@ -8,15 +8,7 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    CauseHeadline,
-    Evidence,
-    Finding,
-    counts,
-    proof_of,
-)
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, MissingRole, missing_roles, workloads_of

@@ -28,7 +28,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import LimitCheck, QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.limits import Reservations
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
@@ -91,15 +91,11 @@ def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 
 def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
     """Allocatable: whether the limits of the queue and all its ancestors allow one more task."""
-    task = task_of(recording, event.task)
-    title = f"capacity: may queue {event.queue} take {task.key}?"
-    reason = bar_reason(recording, event.queue)
+    title, reason = f"capacity: may queue {event.queue} take {event.task}?", bar_reason(recording, event.queue)
     if reason:
         return equation.barred_equation(title, WITHIN_FORMULA, reason)
-    state = state_before(recording, seq)
-    return _room_equation(
-        recording, seq, event, title, lambda queue: state.plugin_amount(victims.NAME, queue, "allocated"), ""
-    )
+    amount, name = state_before(recording, seq).plugin_amount, victims.NAME
+    return _room_equation(recording, seq, event, title, lambda queue: amount(name, queue, "allocated"), "")
 
 
 def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> equation.Equation:
@@ -117,13 +113,6 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> eq
 
     note = f"as the queues stood at event {start}, changed by the dry run on this node"
     return _room_equation(recording, seq, event, title, allocation_in_dry_run, note)
-
-
-def _reserved_for_others(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
-    """The amount reserved in the queue for other gated tasks before an event; None if the plugin reserves nothing."""
-    if plugin_of(recording, Capacity).limits.reservations is None:
-        return None
-    return _reservations_before(recording, seq).reserved_for_others(queue, task)
 
 
 @per_recording(most=16)
@@ -150,16 +139,18 @@ def _room_equation(
 ) -> equation.Equation:
     """The equation of a limit check: one term per queue and requested dimension."""
     limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
+    reservations = None if limits.reservations is None else _reservations_before(recording, seq)
     level_terms: list[equation.Term] = []
     columns: tuple[str, ...] = ()
     for name in queue_and_ancestors(recording, event.queue):
         attr = victims.attr_of(recording, state_before(recording, seq), name)
-        check = limits.check_room(attr, allocation(name), task.resreq, _reserved_for_others(recording, seq, name, task))
+        # What is reserved in the queue for other gated tasks.
+        reserved = None if reservations is None else reservations.reserved_for_others(name, task)
+        check = limits.check_room(attr, allocation(name), task.resreq, reserved)
         columns = equation.limit_columns(check, "limit")
         level_terms += _requested_terms(name, check)
-    terms = _add_devices_term(
-        tuple(level_terms), columns, refused=event.result is False and limits.device_demand(task) is not None
-    )
+    refused = event.result is False and limits.device_demand(task) is not None
+    terms = _add_devices_term(tuple(level_terms), columns, refused=refused)
     return equation.judged_equation(title, WITHIN_FORMULA, columns, terms, note)
 
 
@@ -201,7 +192,12 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
     plugin = plugin_of(recording, Capacity)
     claims_whole = plugin.claims_whole
-    formula, compared = _claim_formula(plugin)
+    formula, compared = {
+        (True, True): (WHOLE_CLAIM, equation.WHOLLY_CLAIMED),
+        (True, False): (UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED),
+        (False, True): (PARTIAL_CLAIM, equation.PARTLY_CLAIMED),
+        (False, False): (UNLIMITED_CLAIM, equation.UNLIMITED_CLAIMED),
+    }[claims_whole, plugin.heeds_limit]
     columns = ("allocated", "request", "sum", "limit or deserved" if plugin.heeds_limit else "deserved")
     reason = bar_reason(recording, queue)
     if reason and reason != NO_LEAF:
@@ -223,14 +219,6 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
     return equation.Equation(
         title, formula, columns, "dimension", (*limits, *claim_terms), verdict, deciding, note, compared
     )
-
-
-def _claim_formula(plugin: Capacity) -> tuple[str, str]:
-    """(formula of Preemptive's check, resource comparison that judges its terms)."""
-    if plugin.claims_whole:
-        return WHOLE_CLAIM if plugin.heeds_limit else UNLIMITED_WHOLE_CLAIM, equation.WHOLLY_CLAIMED
-    within = (PARTIAL_CLAIM, equation.PARTLY_CLAIMED)
-    return within if plugin.heeds_limit else (UNLIMITED_CLAIM, equation.UNLIMITED_CLAIMED)
 
 
 def reclaims_within_limit(recording: Recording) -> bool:

@@ -150,29 +150,23 @@ def _veto_reason(
     recording: Recording, plugin: Capacity, attrs: dict[QueueName, CapacityQueueAttr], task: TaskInfo, key: TaskKey
 ) -> str:
     """The first rule of capacity that protects the pod, judged as if the pod were the first victim."""
-    victim, job = task_of(recording, key), job_of(recording, key)
+    victim, job, asker = task_of(recording, key), job_of(recording, key), job_of(recording, task.key)
     attr = attrs[job.queue if job is not None else ""]
-    asker = job_of(recording, task.key)
     asker_attr = attrs.get(asker.queue) if asker is not None else None
     reclaim_asker = reclaim.ReclaimAsker(task, asker_attr, plugin.reclaims_whole) if asker_attr is not None else None
     verdict = plugin.reclaim(attrs, plugin.ancestor_level, reclaim_asker).judge_candidate(victim, attr)
-    if verdict.rule == reclaim.NO_OVERLAP:
-        return f"that free nothing {task.name} asks for"
-    if verdict.rule == reclaim.GUARANTEE:
-        return (
-            f"of queue {attr.name}, which would fall below its guarantee "
-            f"({amount_text.format_resource(attr.guarantee)})"
-        )
-    if verdict.rule == reclaim.NOTHING_DESERVED:
-        return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
-    if verdict.rule == reclaim.TOO_SMALL:
-        return f"of queue {attr.name}, which holds less than {task.name} asks for"
-    if verdict.rule == reclaim.DESERVED:
-        return f"of queue {attr.name}, which uses {_format_share(attr, victim)}"
+    of_queue, guaranteed = f"of queue {attr.name}", amount_text.format_resource(attr.guarantee)
+    nothing = f"neither it nor {task.name}'s queue deserves anything in these dimensions"
     if verdict.rule == reclaim.ANCESTOR and verdict.queue in attrs:
         return f"below queue {verdict.queue}, which uses {_format_share(attrs[verdict.queue], victim)}"
-    # Allowed as the only victim, so the victims before it must be the reason.
-    return f"of queue {attr.name}, once the victims before them are evicted"
+    return {
+        reclaim.NO_OVERLAP: f"that free nothing {task.name} asks for",
+        reclaim.GUARANTEE: f"{of_queue}, which would fall below its guarantee ({guaranteed})",
+        reclaim.NOTHING_DESERVED: f"{of_queue}: {nothing}",
+        reclaim.TOO_SMALL: f"{of_queue}, which holds less than {task.name} asks for",
+        reclaim.DESERVED: f"{of_queue}, which uses {_format_share(attr, victim)}",
+        # Allowed as the only victim, so the victims before it must be the reason.
+    }.get(verdict.rule, f"{of_queue}, once the victims before them are evicted")
 
 
 def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:

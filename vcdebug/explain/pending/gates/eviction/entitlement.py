@@ -22,51 +22,34 @@ NOT_ELIGIBLE = "not-eligible-to-preempt"
 
 def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The finding if an evicting action did not try the job because no plugin reports it as starving."""
-    answers = refusals_in(view.calls_during(action, JOB_STARVING.upstream))
+    answers, job = refusals_in(view.calls_during(action, JOB_STARVING.upstream)), view.job.uid
     preempts_topology = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
     if action == PREEMPT and view.job.contains_network_topology() and not preempts_topology:
         return _topology_finding(view, action, task)
     # In the state at the answer: the action itself may have placed the pods up to minMember.
     asked_at = answers[0][0] if answers else view.action_starts(action) or 0
-    placed = view.recording.timeline.state_at(asked_at).job_counts(view.job.uid)
-    plugin = answers[0][1].plugin if answers else "no plugin"
-    if answers:
-        counts_text = f"{placed.ready_count} ready, {placed.waiting_count} pipelined, minMember {placed.min_available}"
-        reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
-    else:
-        reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
-    facts = (_no_room_fact(view, task),)
+    placed = view.recording.timeline.state_at(asked_at).job_counts(job)
+    ready, waiting, minimum = placed.ready_count, placed.waiting_count, placed.min_available
     numbers = {
-        **counts(
-            {
-                "pods.ready": placed.ready_count,
-                "pods.waiting": placed.waiting_count,
-                "pods.pending": len(view.unplaced_tasks),
-                "job.minAvailable": placed.min_available,
-            }
-        ),
+        **counts({"pods.ready": ready, "pods.waiting": waiting, "pods.pending": len(view.unplaced_tasks)}),
+        **counts({"job.minAvailable": minimum}),
         **amount_numbers("request", task.init_resreq),
     }
-    placed_count = placed.ready_count + placed.waiting_count
+    facts = (_no_room_fact(view, task),)
     if not answers:
+        reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
         enabling = Advice.cluster_admin("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
         return view.pending(NOT_STARVING, reason, numbers, evidence, (enabling,), facts=facts)
+    plugin = answers[0][1].plugin
+    counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
+    reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
     evidence = proof_of(answers[0][0], f"JobStarving: {plugin} reports that the job does not starve")
     wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
-    advice = (
-        Advice.for_owner(f"Wait for free room: {wait_reason}."),
-        Advice.for_owner(
-            f"Raise minMember above {placed_count}, so that the job counts as starving.",
-            f"PodGroup/{view.job.uid}:spec.minMember={placed_count + 1}",
-        ),
-    )
-    lines = (
-        (
-            f"starving = waiting {placed.waiting_count} + ready {placed.ready_count} < "
-            f"minMember {placed.min_available}: no"
-        ),
-    )
+    above = f"Raise minMember above {ready + waiting}, so that the job counts as starving."
+    edit = f"PodGroup/{job}:spec.minMember={ready + waiting + 1}"
+    advice = (Advice.for_owner(f"Wait for free room: {wait_reason}."), Advice.for_owner(above, edit))
+    lines = (f"starving = waiting {waiting} + ready {ready} < minMember {minimum}: no",)
     return view.pending(NOT_STARVING, reason, numbers, evidence, advice, lines, facts)
 
 
@@ -96,22 +79,18 @@ def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
 
 def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Finding:
     """The finding for a pod whose preemptionPolicy is Never."""
-    name = task.pod.priority_class_name
+    name, action = task.pod.priority_class_name, visit.action
     source = f" (PriorityClass {name})" if name else ""
-    candidates = count_noun(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
-    reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {visit.action}{source}"
+    skipped = [one for one in visit.tries if view.tasks[one.task].pod.preemption_policy == "Never"]
+    reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {action}{source}"
     fits = NodeFits(view, task, len(view.recording))
     facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.", *user_facts(fits))
-    attempt = next(tried for tried in visit.tries if tried.task == task.key)
-    end = visit.end[0] if visit.end is not None else None
-    evidence = (
-        Evidence(attempt.first - 1, f"{visit.action} skips {task.key}"),
-        *proof_of(end, f"{visit.action} ends with {candidates} skipped and no node searched"),
-    )
-    advice = (
-        Advice.for_owner("Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."),
-    )
-    numbers = amount_numbers("request", task.init_resreq)
+    first = next(tried for tried in visit.tries if tried.task == task.key).first
+    end, pods = visit.end[0] if visit.end is not None else None, count_noun(len(skipped), "pod")
+    ended = proof_of(end, f"{action} ends with {pods} skipped and no node searched")
+    evidence = (Evidence(first - 1, f"{action} skips {task.key}"), *ended)
+    use = "Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."
+    numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(use),)
     return view.pending(POLICY_NEVER, reason, numbers, evidence, advice, facts=facts)
 
 
@@ -130,19 +109,15 @@ def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
 def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
     """The finding about the first pod that preempt skipped because of its nominated node; None without one."""
     reasons = ((attempt, ineligible_reason(view, attempt)) for attempt in tries)
-    attempt, reason = next(((attempt, reason) for attempt, reason in reasons if reason), (None, ""))
+    attempt, why = next(((attempt, reason) for attempt, reason in reasons if reason), (None, ""))
     if attempt is None:
         return None
-    task = view.tasks[attempt.task]
-    reason = f"preempt skips {task.name} because {reason}"
-    passes = [(seq, e.plugin) for seq, e in attempt.task_calls(PREDICATE.upstream) if e.result is None]
-    pass_evidence = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passes[:1])
-    evidence = pass_evidence or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
-    advice = (
-        Advice.for_owner(
-            f"Clear status.nominatedNodeName of {task.name}, so that preempt considers it.",
-            f"Pod/{task.key}:status.nominatedNodeName-",
-        ),
-        Advice.for_owner("Find out why allocate does not place it there."),
-    )
-    return view.pending(NOT_ELIGIBLE, reason, amount_numbers("request", task.init_resreq), evidence, advice)
+    task, calls = view.tasks[attempt.task], attempt.task_calls(PREDICATE.upstream)
+    passes = [(seq, event.plugin) for seq, event in calls if event.result is None]
+    accepted = tuple(Evidence(seq, f"{plugin} accepts the nominated node") for seq, plugin in passes[:1])
+    evidence = accepted or (Evidence(attempt.first - 1, f"preempt skips {task.key}"),)
+    clear = f"Clear status.nominatedNodeName of {task.name}, so that preempt considers it."
+    find_out = Advice.for_owner("Find out why allocate does not place it there.")
+    advice = (Advice.for_owner(clear, f"Pod/{task.key}:status.nominatedNodeName-"), find_out)
+    reason, numbers = f"preempt skips {task.name} because {why}", amount_numbers("request", task.init_resreq)
+    return view.pending(NOT_ELIGIBLE, reason, numbers, evidence, advice)

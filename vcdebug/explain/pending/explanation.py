@@ -51,7 +51,14 @@ from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHAN
 from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, PREEMPTIVE, allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
-from vcdebug.explain.pending.room_takers import deadlocked_gangs, passing_facts, room_takers, taker_advice, taker_facts
+from vcdebug.explain.pending.room_takers import (
+    deadlocked_gangs,
+    jumping_facts,
+    passing_facts,
+    room_takers,
+    taker_advice,
+    taker_facts,
+)
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.plugins.gang import DISCARD_CAUSE
 from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
@@ -270,7 +277,8 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
         return finding.with_additions(*facts, *advice, in_front=True)
     takers = room_takers(fits) if finding.cause != MIXED_CAUSE else None
     if takers is None or not takers.tasks:
-        return finding.with_additions(*(passing_facts(fits) if finding.cause == NOT_CONFIGURED_CAUSE else ()))
+        passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == NOT_CONFIGURED_CAUSE else ()
+        return finding.with_additions(*passing)
     return finding.with_additions(*taker_facts(fits, takers), *taker_advice(fits, takers), in_front=True)
 
 

@@ -140,7 +140,7 @@ def passing_facts(fits: NodeFits) -> list[str]:
     placed = placements_before(fits.view.recording, fits.earliest_seq)
     tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
     if not tasks:
-        return _jumping_facts(fits.view)
+        return []
     name = node.short[0][0]
     used = sum_resources(task.resreq for task in tasks).get(name)
     free = max(node.future_idle.get(name), 0.0) + used
@@ -149,7 +149,7 @@ def passing_facts(fits: NodeFits) -> list[str]:
     return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
 
 
-def _jumping_facts(view: JobView) -> list[str]:
+def jumping_facts(view: JobView) -> list[str]:
     """A sentence about jobs of lower priority in the same queue that this cycle placed, mostly after this one."""
     jobs = _placed_by_queue(view.recording).get(view.queue.name, ())
     count = bisect_left(jobs, (view.job.priority, ""))

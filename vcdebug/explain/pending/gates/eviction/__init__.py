@@ -307,7 +307,7 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
     )
     higher = f"Give {view.job.uid} a higher priority than {other_job}, or use another queue."
     delete, other = (
-        f"Suspend or delete {other_job}, which is refused first in each cycle.",
+        f"Suspend or delete {other_job}, which is refused before it.",
         view.session.jobs[other_job],
     )
     pods = () if other.ready_task_num() else other.tasks.values()

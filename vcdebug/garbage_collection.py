@@ -41,7 +41,9 @@ def collector_paused(*, look: bool = False) -> Iterator[None]:
 def freeze_heap() -> None:
     """Exclude everything allocated so far from collections (gc.freeze), which become short and frequent."""
     gc.freeze()
-    gc.set_threshold(SHORT_GC_THRESHOLD, *gc.get_threshold()[1:])
+    young, middle, old = gc.get_threshold()
+    # Full collections stay as rare as they were: each searches all that was made since.
+    gc.set_threshold(SHORT_GC_THRESHOLD, middle, max(old, old * young // SHORT_GC_THRESHOLD))
     _HeapState.is_frozen = True
     _HeapState.blocks = sys.getallocatedblocks()
 

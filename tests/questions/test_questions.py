@@ -344,3 +344,18 @@ def test_the_next_job_is_the_one_after_the_cycle_and_not_the_one_before_it() -> 
     assert reply.sentence.startswith(
         "default/b (queue default) is next: default/b is before default/a by drf share (drf), 0"
     )
+
+
+def test_a_node_whose_victims_have_the_same_priority_is_not_named_as_milder() -> None:
+    low = [
+        part
+        for name in ("a", "b")
+        for part in (pod_group(name, priority_class="low"), *pods(name, 1, cpu="6", on=f"n-{name}", priority=1))
+    ]
+    classes = [priority_class("low", 1), priority_class("high", 10)]
+    waiting = [pod_group("high", priority_class="high"), *pods("high", 1, cpu="6", priority=10)]
+    recording = replay_cycle(
+        cluster(node("n-a"), node("n-b"), queue("default"), *classes, *low, *waiting, conf=PREEMPT)
+    )
+    (victim,) = {one.victim for one in planned_evictions(recording)}
+    assert not any("would have done as well" in line for line in explain_victim_choice(recording, victim).lines)

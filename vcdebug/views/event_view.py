@@ -1,6 +1,6 @@
 """The panel Moment: one view per type of event; and the pages of all jobs, pods, nodes and queues."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from vcdebug.framework import record
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.event_index import JOB, NODE, QUEUE, TASK
-from vcdebug.recording.recording import Recording, cut_off_error
+from vcdebug.recording.recording import Recording, cut_off_error, per_recording
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, subject_figure
@@ -220,9 +220,14 @@ def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
     return replace(table, title=f"{name.capitalize()} {format_count(len(object_names(recording, kind)))}")
 
 
+@per_recording()
+def _pod_names(recording: Recording) -> Sequence[TaskKey]:
+    return sorted(recording.timeline.tasks)
+
+
 def _pods_table(recording: Recording, seq: Seq) -> Table:
     """Every pod of a job, by name."""
-    names, state = sorted(recording.timeline.tasks), recording.timeline.state_at(seq)
+    names, state = _pod_names(recording), recording.timeline.state_at(seq)
     rows = RowsOnDemand(names, lambda index: _pod_row(recording, state, names[index]))
     return Table("Pods", POD_COLUMNS, rows, figures=partial(figure_by_head, TASK, TASK_HEADS, POD_COLUMNS))
 

@@ -108,7 +108,7 @@ def empty_table(title: str, words: str, thing: str = "", following: Seq | None =
 class RowsOnDemand(Sequence[Row]):
     """A sequence whose rows are built on first access, since a panel of 100,000 rows draws only about 50."""
 
-    __slots__ = ("_changed", "_make_row", "_row_by_index", "_size", "keys")
+    __slots__ = ("_changed", "_longest", "_make_row", "_row_by_index", "_size", "keys")
 
     def __init__(self, keys: Sequence[str], make: Callable[[int], Row]) -> None:
         self.keys = keys
@@ -116,6 +116,7 @@ class RowsOnDemand(Sequence[Row]):
         self._make_row = make
         self._row_by_index: dict[int, Row] = {}
         self._changed: tuple[object, RowsOnDemand] | None = None
+        self._longest: dict[str, int] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -140,6 +141,12 @@ class RowsOnDemand(Sequence[Row]):
     def fresh_row(self, index: int) -> Row:
         """Build the row without caching it, for searches that visit every row once."""
         return self._row_by_index.get(index) or self._make_row(index)
+
+    def longest_key(self, prefix: str) -> int:
+        """The length of the longest key without the prefix, found once: each layout asks for it."""
+        if prefix not in self._longest:
+            self._longest[prefix] = max((len(key.removeprefix(prefix)) for key in self.keys), default=0)
+        return self._longest[prefix]
 
     def map_rows(self, change: Callable[[Row], Row], name: object) -> RowsOnDemand:
         """Rows that `change` makes from these; the same object as long as `name` is equal."""

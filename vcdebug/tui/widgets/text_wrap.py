@@ -211,9 +211,7 @@ def _widen_names(
     """Widen the column of names to the longest key: keys are known without building the rows."""
     for i, column in enumerate(columns):
         if column.name and all(row.cells[i].text == row.key for row in sample):
-            prefix = shared[i]
-            names = [key.removeprefix(prefix) for key in rows.keys] if prefix else rows.keys
-            widths[i] = max(widths[i], max(map(len, names), default=0))
+            widths[i] = max(widths[i], rows.longest_key(shared[i]))
 
 
 def least_widths(

@@ -78,17 +78,19 @@ def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]
 
 @per_recording()
 def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]) -> Mapping[JobId, tuple[str, ...]]:
-    """Job → the sentence about its place in the queue's order; computed together, since comparisons are shared."""
+    """Job → sentences about its place in the queue's order; computed together, since comparisons are shared."""
     from vcdebug.explain.orders import order_of  # slow to import, and needed only for several Pending jobs
 
-    orders: dict[tuple[JobId, JobId], tuple[int, str]] = {}
+    orders: dict[tuple[JobId, JobId], tuple[int, str, str]] = {}
     for left, right in combinations(jobs, 2):
         order = order_of(recording, len(recording), "job", left, right)
         step, words = order.deciding_step, order.deciding_words
+        remark = "" if step is None else step.difference.remark
         if step is not None and isinstance(step.difference.left, int):
             first, second = (step.difference.left, step.difference.right)[:: -1 if order.order_sign > 0 else 1]
             words = f" ({step.difference.label} {first} before {second})"
-        orders[left, right], orders[right, left] = (order.order_sign, words), (-order.order_sign, words)
+        orders[left, right] = order.order_sign, words, remark
+        orders[right, left] = -order.order_sign, words, remark
 
     def compare(left: JobId, right: JobId) -> int:
         return orders[left, right][0] if left != right else 0
@@ -100,9 +102,11 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
         earlier = group_by_key((orders[uid, other][1], other) for other in others if orders[uid, other][0] > 0)
         names = " and ".join(f"{join_names(some)}{reason}" for reason, some in earlier.items())
         verb = verb_for(sum(len(some) for some in earlier.values()), "is")
-        rest = f"{orders[uid, others[0]][1]}; then {join_names(others, 3)}"
+        _, reason, remark = orders[uid, others[0]]
+        rest = f"{reason}; then {join_names(others, 3)}"
         first_words = f"Of the {len(jobs)} jobs with Pending pods in queue {queue}, it is tried first{rest}."
-        turns[uid] = (f"Before it, {names} of the same queue {verb} tried." if earlier else first_words,)
+        before = f"Before it, {names} of the same queue {verb} tried."
+        turns[uid] = (before,) if earlier else (first_words, remark) if remark else (first_words,)
     return turns
 
 

@@ -192,10 +192,7 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
         elif ready and has_room_cause:
             # A gang that lost pods: what is short is only a part of it.
             yield f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
-    turns = _turn_facts(view) if has_room_cause and view.detailed else ()
-    yield from turns
-    if any("first (sla deadline" in fact for fact in turns):
-        yield f"Plugin {SLA} only admits it and tries it first; it reserves no room that becomes free."
+    yield from _turn_facts(view) if has_room_cause and view.detailed else ()
 
 
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:

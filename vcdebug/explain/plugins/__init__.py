@@ -43,6 +43,8 @@ class OrderDifference(NamedTuple):
     sign: int
     is_recorded: bool = True
     """Whether a recording keeps the compared figures."""
+    remark: str = ""
+    """A sentence about what being first by it does not mean; may be empty."""
 
 
 class OrderMoment(Struct, frozen=True):

@@ -33,6 +33,9 @@ def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equati
     return Equation(title, formula, ("waited", "waiting time", "left"), "check", (term,), verdict, "waiting")
 
 
+RESERVES_NOTHING = "Plugin sla only admits it and tries it first; it reserves no room that becomes free."
+
+
 def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Yields the comparison of deadlines: the earlier one comes first, jobs without a deadline last."""
     plugin = plugin_of(moment.recording, Sla)
@@ -43,7 +46,8 @@ def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[Or
         "none" if deadline is None else f"in {span}" if seconds > 0 else f"{span} ago"
         for deadline, seconds, span in zip((left_due, right_due), remaining, spans, strict=True)
     )
-    yield OrderDifference("sla deadline", left_text, right_text, earlier_first(left_due, right_due))
+    sign = earlier_first(left_due, right_due)
+    yield OrderDifference("sla deadline", left_text, right_text, sign, remark=RESERVES_NOTHING)
 
 
 EXPLAINER = PluginExplainer(

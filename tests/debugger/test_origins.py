@@ -216,7 +216,7 @@ def test_a_pod_that_the_scheduler_leaves_to_another_one_has_no_status_to_explain
 def test_the_evidence_of_each_answer_leads_to_a_field_of_the_snapshot(case: Path) -> None:
     recording = recorded(case)
     for one in survey_jobs(recording).explained:
-        for each in one.explanation.dominant_evidence:
+        for each in one.explanation.dominant.evidence:
             facts = (fact for fact, _ in walk(recording, EventFact(each.seq))) if each.seq else ()
             assert not each.seq or any(isinstance(fact, FieldFact) for fact in facts), (one.explanation.job, each)
 

@@ -55,7 +55,7 @@ def test_explain_names_a_pipelined_pod_whose_node_frees_nothing() -> None:
     found = explain_by_name(waiting(), "default/j")
     assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
     assert "an earlier cycle pipelined j-0 on n1, but no pod there is terminating" in found.sentence
-    assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant_evidence]
+    assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant.evidence]
 
 
 def test_allocating_a_restored_task_uses_its_reservation() -> None:
@@ -86,7 +86,7 @@ def test_a_pod_bound_elsewhere_by_another_client_is_named() -> None:
     found = explain_by_name(recording, "team/search")
     assert ("bound-elsewhere", False) == (found.cause_code, found.scheduled)
     assert "another client bound it to cpu-01 during this cycle" in found.sentence
-    assert ["commit"] == [getattr(recording.event_at(one.seq), "what", "") for one in found.dominant_evidence]
+    assert ["commit"] == [getattr(recording.event_at(one.seq), "what", "") for one in found.dominant.evidence]
     assert "places" == explain_by_name(recording, "team/chat").cause_code
 
 

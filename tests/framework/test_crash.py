@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.cli.reports.contents import inspect_snapshot
-from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name, survey_jobs
+from vcdebug.explain.answer import Cause
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report, find_crash
@@ -161,7 +162,7 @@ def test_explain_says_of_the_jobs_that_wait_what_is_known_of_the_panic(name: str
     recording = replay_cycle(CRASHES[name].snapshot)
     event = find_crash(recording)
     assert event is not None
-    ended = [one.explanation for one in survey_jobs(recording).explained if one.explanation.cause_code == PANIC_CAUSE]
+    ended = [one.explanation for one in survey_jobs(recording).explained if one.explanation.cause_code == Cause.PANIC]
     lines = crash_lines(recording, event)
     assert [lines] * len(ended) == [one.dominant.lines[: len(lines)] for one in ended]
 

@@ -22,7 +22,7 @@ def test_the_first_line_names_the_victims_and_the_evidence_the_final_placement()
     assert any(
         re.fullmatch(r"The pod is bound after default/a-\d has terminated\.", one) for one in found.dominant.facts
     )
-    placements = [text for _, text in found.dominant_evidence if text.startswith("pipeline ")]
+    placements = [text for _, text in found.dominant.evidence if text.startswith("pipeline ")]
     assert ["pipeline default/wanted-0 on n1"] == placements
 
 

@@ -110,7 +110,7 @@ def test_the_way_through_the_cycle_includes_the_gang_actions() -> None:
 
 def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
     """The text, the advice and the evidence of an answer."""
-    return found.full_text, found.advice_texts, [one.text for one in found.dominant_evidence]
+    return found.full_text, found.advice_texts, [one.text for one in found.dominant.evidence]
 
 
 def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
@@ -204,7 +204,7 @@ def test_other_queues_refused_for_the_same_room_are_named() -> None:
 
 def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:
     found = explain_by_name(bundled(BLOCKED), "research/llm-finetune")
-    assert 3 == len([one for one in found.dominant_evidence if one.text.startswith("gang allows")])
+    assert 3 == len([one for one in found.dominant.evidence if one.text.startswith("gang allows")])
 
 
 def test_pods_with_one_podgroup_each_are_named_as_no_gang() -> None:

@@ -121,7 +121,7 @@ def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
 def test_evidence_points_at_the_veto() -> None:
     recording = case("victims-protected-by-gang")
     events = [
-        recording.event_at(evidence.seq) for evidence in explain_by_name(recording, "ml/fraud-model").dominant_evidence
+        recording.event_at(evidence.seq) for evidence in explain_by_name(recording, "ml/fraud-model").dominant.evidence
     ]
     assert ["gang"] * 4 == [getattr(event, "plugin", "") for event in events]
     assert ["Preemptable"] * 4 == [getattr(event, "point", "") for event in events]

@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.explain import node_fit
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.node_fit import MissingItems
 from vcdebug.explain.pending import explanation as surveys
-from vcdebug.explain.pending.explanation import FAULT, explain_by_name, explain_subject, survey_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_by_name, survey_jobs
 from vcdebug.explain.pending.gates import overrides as what_if
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -131,7 +131,7 @@ def test_internal_error_of_one_answer_keeps_the_other_answers(monkeypatch: pytes
 
     monkeypatch.setattr(surveys, "explain_subject", fails_at_one)
     found = survey_jobs(replay_cycle(busy()))
-    fault = next(one for one in found.explained if one.explanation.cause_code == FAULT)
+    fault = next(one for one in found.explained if one.explanation.cause_code == Cause.FAULT)
     expected = "default/waits-a cannot be explained: IndexError: list index out of range; this is a bug in vcdebug."
     assert (expected, 1) == (fault.explanation.full_text, fault.pending)
     assert [one for one in whole.explained if one.explanation.job != "default/waits-a"] == [

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates import overrides
-from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.framework import replay_options
 from vcdebug.framework.record import HookEvent, PopEvent
 from vcdebug.framework.replay_options import LOOKS_PER_EVENT, RecordFullError, WorkBound, work_of_events
@@ -35,7 +35,7 @@ def full_cluster() -> Recording:
 
 def test_a_trial_within_the_bound_names_the_missing_action() -> None:
     found = explain_by_name(full_cluster(), "high")
-    assert NOT_CONFIGURED_CAUSE in [found.cause_code, *(one.cause for one in found.contributing)]
+    assert Cause.NOT_CONFIGURED in [found.cause_code, *(one.cause for one in found.contributing)]
 
 
 def test_a_trial_beyond_the_bound_is_named_as_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_a_trial_beyond_the_bound_is_named_as_not_tried(monkeypatch: pytest.Monk
     recording = full_cluster()
     store_answer(recording, overrides.trial_work, lambda: 15)
     found = explain_by_name(recording, "high")
-    assert NOT_CONFIGURED_CAUSE not in [found.cause_code, *(one.cause for one in found.contributing)]
+    assert Cause.NOT_CONFIGURED not in [found.cause_code, *(one.cause for one in found.contributing)]
     assert [fact for fact in found.dominant.facts if fact.startswith("Not tried: preempt in actions (")]
 
 
@@ -53,7 +53,7 @@ def test_any_trial_is_run_to_its_end_where_that_is_allowed(monkeypatch: pytest.M
     store_answer(recording, overrides.trial_work, lambda: 15)
     overrides.allow_any_trial(recording)
     found = explain_by_name(recording, "high")
-    assert NOT_CONFIGURED_CAUSE in [found.cause_code, *(one.cause for one in found.contributing)]
+    assert Cause.NOT_CONFIGURED in [found.cause_code, *(one.cause for one in found.contributing)]
 
 
 def test_work_counts_events_and_the_candidates_that_plugins_look_at() -> None:

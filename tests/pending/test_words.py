@@ -262,7 +262,7 @@ def test_explain_names_what_stopped_the_last_plan_of_a_gang_action() -> None:
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
     assert "gang-discard" == found.cause_code
     assert "Its queue has no quota left for wanted-0. No pod is evicted." in found.full_text
-    assert "proportion rejects wanted-0" in [evidence.text for evidence in found.dominant_evidence]
+    assert "proportion rejects wanted-0" in [evidence.text for evidence in found.dominant.evidence]
 
 
 def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> None:

@@ -58,7 +58,7 @@ def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) 
 @each
 def test_the_answer_is_proven_and_says_what_would_help(question: Question) -> None:
     found = explain_by_name(question.recording(), question.job)
-    assert found.dominant_evidence
+    assert found.dominant.evidence
     assert question.advice in "\n".join(found.advice_texts)
     assert found.scheduled or found.advice_texts
     assert [] == [cause for cause in question.contributing if cause not in [one.cause for one in found.contributing]]

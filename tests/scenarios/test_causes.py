@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.pending.situations import situations
 from tests.recorded import bundled
 from tests.scenarios.questions import QUESTIONS
+from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.snapshot.sources import list_bundled
 
@@ -17,6 +18,10 @@ def sections() -> dict[str, str]:
     """Code → its section."""
     parts = re.split(r"^### `([a-z-]+)`$", PAGE.read_text(), flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def test_every_code_of_the_catalogue_is_on_the_page() -> None:
+    assert set() == {code for name, code in vars(Cause).items() if name.isupper()} - set(sections())
 
 
 def test_every_code_of_a_situation_or_a_question_is_on_the_page() -> None:

@@ -9,10 +9,9 @@ from msgspec import Struct
 
 from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, FieldKinds, check_fields, yaml_documents
@@ -215,7 +214,7 @@ def _job_state_reason(recording: Recording, word: str, state: str, *, expected: 
     except NotFoundError:
         return f"{word} is not in the snapshot" if state == "there" and not expected else ""
     # A Volcano Job whose PodGroup this cycle admits has no pods yet: it is neither Pending nor placed.
-    placed = explained.scheduled and explained.cause_code != ADMITTED_CAUSE
+    placed = explained.scheduled and explained.cause_code != Cause.ADMITTED
     holds = {"there": True, "placed": placed, "pending": not explained.scheduled}[state]
     return explained.dominant.sentence_about(recording.job_names) if holds is expected else ""
 

@@ -107,7 +107,7 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
     at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
     if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
         answer = explain_by_name(recording, figure.name)
-        proof = (Source(fact.text, EventFact(fact.seq)) for fact in answer.dominant_evidence if fact.seq)
+        proof = (Source(fact.text, EventFact(fact.seq)) for fact in answer.dominant.evidence if fact.seq)
         return Origin(answer.sentence, tuple(proof))
     change = figures.figure_history(recording, figure).last_change(seq)
     return opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)

@@ -29,6 +29,57 @@ from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.problems import Problem
 
 
+class Cause:
+    """The codes of the causes, as in JSON, but for those that are a plugin's name; docs/causes.md explains each."""
+
+    PLACES = "places"
+    ADMITTED = "admitted"
+    PIPELINED = "pipelined"
+    PHANTOM = "phantom-pipelined"
+    BOUND_ELSEWHERE = "bound-elsewhere"
+    EVICTED = "evicted"
+    OTHER_SCHEDULER = "other-scheduler"
+    NO_POD_GROUP = "podgroup-missing"
+    QUEUE_MISSING = "queue-missing"
+    NOT_ENOUGH = "not-enough-pods"
+    GATED = "scheduling-gate"
+    SCHEDULER_DOWN = "scheduler-down"
+    CAPTURE_INCOMPLETE = "capture-incomplete"
+    NOT_IN_SESSION = "not-in-session"
+    OVERCOMMIT = "enqueue-overcommit"
+    HELD_BY_INQUEUE = "enqueue-held-by-inqueue"
+    QUEUE_QUOTA = "enqueue-queue-quota"
+    CAPABILITY = "queue-capability"
+    RESOURCE_QUOTA = "enqueue-resourcequota"
+    QUEUE_CLOSED = "queue-closed"
+    TOO_LATE = "enqueued-too-late"
+    NOT_ALLOCATABLE = "queue-not-allocatable"
+    OVERUSED = "overused"
+    PREEMPTIVE = "preemptive"
+    UNRESOLVABLE = "predicates-unresolvable"
+    MIXED = "predicates-mixed"
+    LARGER = "larger-than-any-node"
+    POD_COUNT = "pod-count"
+    NO_HYPER_NODE = "no-hypernode"
+    NODE_ORDER = "node-order"
+    NOT_TRIED = "not-tried"
+    GANG_DISCARD = "gang-discard"
+    PLAN_LOST = "plan-lost"
+    NOT_CONFIGURED = "action-not-configured"
+    NOT_STARVING = "not-starving"
+    POLICY_NEVER = "preemption-policy-never"
+    NOT_ELIGIBLE = "not-eligible-to-preempt"
+    NETWORK_TOPOLOGY = "network-topology"
+    TURNS_ENDED = "queue-turns-ended"
+    NOT_PREEMPTABLE = "victims-not-preemptable"
+    NOT_RECLAIMABLE = "queue-not-reclaimable"
+    NOT_ABOVE_DESERVED = "victims-not-above-deserved"
+    FREED_TOO_LITTLE = "freed-too-little"
+    PANIC = "panic"
+    CUT_OFF = "cut-off"
+    FAULT = "fault"
+
+
 def age_since(recording: Recording, created: str) -> str:
     """The age of an object by its creationTimestamp, as of the snapshot's clock."""
     return age_text(seconds_since(recording, created))
@@ -281,19 +332,9 @@ class Explanation(Struct, frozen=True):
         return self.dominant.full_text
 
     @property
-    def dominant_evidence(self) -> tuple[Evidence, ...]:
-        """The events that prove the dominant cause."""
-        return self.dominant.evidence
-
-    @property
     def advice_texts(self) -> tuple[str, ...]:
         """The texts of the advice, one per line."""
         return tuple(line.text for line in self.advised)
-
-    @property
-    def outcome(self) -> str:
-        """scheduled or unscheduled."""
-        return "scheduled" if self.scheduled else "unscheduled"
 
 
 def amount_numbers(prefix: str, resource: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:

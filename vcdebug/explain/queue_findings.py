@@ -17,6 +17,7 @@ from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
+    Cause,
     CauseHeadline,
     Evidence,
     Finding,
@@ -226,18 +227,12 @@ def not_above_share(
     return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
 
 
-QUOTA_CAUSE = "enqueue-queue-quota"
-CAPABILITY_CAUSE = "queue-capability"
-CLOSED_CAUSE = "queue-closed"
-HELD_CAUSE = "enqueue-held-by-inqueue"
-
-
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
     plugin, children, evidence = event.plugin, _child_queues(view), rejection_evidence(seq, event.plugin)
     if view.queue.state != OPEN:
         reason = f"{queue_state_words(view)}; {plugin} admits only to Open queues"
-        return view.rejected(CLOSED_CAUSE, reason, {}, evidence, open_queue_advice(view))
+        return view.rejected(Cause.QUEUE_CLOSED, reason, {}, evidence, open_queue_advice(view))
     # A queue with children is refused for that reason, even in a broken tree.
     tree_finding = broken_tree_finding(view, seq, plugin) if not children else None
     if tree_finding is not None:
@@ -261,7 +256,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     facts += earlier_admission_facts(view, seq, name, same_queue=True)
     minimum = amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
-    cause = CAPABILITY_CAUSE if plugin == CAPACITY_PLUGIN and limit.is_capability else QUOTA_CAUSE
+    cause = Cause.CAPABILITY if plugin == CAPACITY_PLUGIN and limit.is_capability else Cause.QUEUE_QUOTA
     headline, also = excess_headline(CauseHeadline(view.job.uid, "is not admitted", reason), limit)
     numbers = {**minimum, **limit.limit_numbers()}
     return Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
@@ -342,7 +337,7 @@ def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
         reason = f"queue {view.queue.name} has child queues ({children}); {plugin} admits only to leaf queues"
         advice = Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
     facts = (f'Scheduler message: "{message}".',) if message else ()
-    return view.rejected(QUOTA_CAUSE, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
+    return view.rejected(Cause.QUEUE_QUOTA, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
 
 
 def _child_queues(view: JobView) -> list[QueueName]:
@@ -460,4 +455,4 @@ def stuck_jobs_finding(
     advice = (_first_stuck_advice(view, stuck), Advice.queue_admin(delete, f"PodGroup/{first}:-"))
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)
-    return Finding(HELD_CAUSE, headline, numbers, evidence, advice, lines, tuple(facts))
+    return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))

@@ -205,8 +205,8 @@ def _iter_reason_blocks(
         yield Paragraph(make_line(group_fact))
     if answer.dominant.lines:
         yield Code("\n".join(answer.dominant.lines))
-    if answer.dominant_evidence:
-        proofs = enumerate(answer.dominant_evidence)
+    if answer.dominant.evidence:
+        proofs = enumerate(answer.dominant.evidence)
         rows = [Row(str(i), (Piece(str(proof.seq)), Piece(proof.text)), proof.seq) for i, proof in proofs]
         yield Table("Evidence", PROOF_COLUMNS, rows)
     if answer.contributing:

@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.gotime import api_time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -93,7 +92,7 @@ def probe_copies(recording: Recording, job: JobId, max_copies: int) -> FittingCo
 
 def no_place_reason(answer: Explanation) -> str:
     """Why the job is not placed; causes about missing evictions are skipped, since the probe excludes evictions."""
-    findings = (finding for finding in (answer.dominant, *answer.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
+    findings = (finding for finding in (answer.dominant, *answer.contributing) if finding.cause != Cause.NOT_CONFIGURED)
     return next(findings, answer.dominant).sentence
 
 

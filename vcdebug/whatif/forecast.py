@@ -10,10 +10,9 @@ from msgspec import Struct, field, structs
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
-from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.job_view import ExplainSubject, find_subject
 from vcdebug.explain.pending.explanation import explain_subject
-from vcdebug.explain.pending.gates.placed import PIPELINED_CAUSE
 from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
@@ -159,7 +158,7 @@ def _answer_sentences(forecast: JobForecast) -> tuple[str, ...]:
     if course.loop is not None:
         repeat = f"cycles {course.loop.first} to {course.loop.last} repeat"
         return f"Forecast: {name} stays Pending: {repeat}, evicting {join_names(course.loop.evicted)} each time.", cause
-    if forecast.stuck and last_cycle.explanation.cause_code == PIPELINED_CAUSE:
+    if forecast.stuck and last_cycle.explanation.cause_code == Cause.PIPELINED:
         waiting = f"{name} is waiting for {join_names(forecast.stuck)} to terminate"
         clause = "which is past its" if len(forecast.stuck) == 1 else "which are past their"
         return f"No forecast: {waiting}, {clause} grace period.", cause

@@ -9,10 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
-from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_subject
-from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.gotime import ClockError, clock_minutes, clock_time, parse_time
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -114,7 +113,7 @@ class JobCourse:
         return ForecastCycle(number, elapsed, changes, deeds, evicted, explanation)
 
     def _judge_cycle(self, stage: ForecastCycle) -> ForecastOutcome:
-        if stage.explanation.cause_code == PANIC_CAUSE:
+        if stage.explanation.cause_code == Cause.PANIC:
             return "panic"
         if self._has_place():
             return "placed"
@@ -135,7 +134,7 @@ class JobCourse:
     def _waits_for_its_pods(self, explanation: Explanation) -> bool:
         """Whether the job is admitted and its controller has yet to create the pods."""
         pods = map(Pod, self.recording.snapshot.objects_of("Pod"))
-        return explanation.cause_code == NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
+        return explanation.cause_code == Cause.NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
 
     def _next_recording(self) -> Recording | None:
         """Replay the next cycle that can differ from this one; None if no later cycle can."""

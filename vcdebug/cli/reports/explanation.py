@@ -28,7 +28,7 @@ def explanation_document(explanation: Explanation) -> dict[str, object]:
     return {
         "job": explanation.job,
         "pod": explanation.pod,
-        "outcome": explanation.outcome,
+        "outcome": "scheduled" if explanation.scheduled else "unscheduled",
         **_finding_document(explanation.dominant),
         "contributing": [_finding_document(finding) for finding in explanation.contributing],
         "advice": list(explanation.advice_texts),
@@ -97,7 +97,7 @@ def explanation_blocks(
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
     """The cause code, the arithmetic behind the first line, and the events that prove it."""
     lines = explanation.dominant.lines
-    rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant_evidence]
+    rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant.evidence]
     surplus = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
     hidden = [count_noun(count, noun) for count, noun in surplus if count > 0]
     # A single hidden row takes no more space than the note about it.

@@ -5,7 +5,7 @@ from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import Advice, Evidence, ExplanationStep, Finding, StepState, proof_of
+from vcdebug.explain.answer import Advice, Cause, Evidence, ExplanationStep, Finding, StepState, proof_of
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
@@ -13,8 +13,7 @@ from vcdebug.explain.pending.gates.admission import admission
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
 from vcdebug.explain.pending.gates.validity import gated_job, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
-from vcdebug.explain.plugins.gang import DISCARD_CAUSE, discarded_finding, search_reasons
-from vcdebug.explain.plugins.network_topology_aware import NO_HYPER_NODE
+from vcdebug.explain.plugins.gang import discarded_finding, search_reasons
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key
@@ -230,9 +229,6 @@ def _after_step(visit: JobVisit, last: NumberedCall) -> ExplanationStep:
     return ExplanationStep(name, "passed", text, (seq,))
 
 
-NOT_TRIED_CAUSE = "not-tried"
-
-
 def failed_search_seq(view: JobView, task: TaskInfo) -> Seq:
     """The event of the task's failed search; else of the end of allocate, after discarded plans are rolled back."""
     failed = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes]
@@ -259,8 +255,8 @@ def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Fin
         node_finding = no_node_finding(task, fits)
         # A discarded statement of a gang is a better explanation than the search that caused it.
         # So is the HyperNode to which its pods bind the job, since nodes outside are of no use to it.
-        bound = findings and findings[0].cause == NO_HYPER_NODE and view.failed_tries(task.key)
-        if findings and (bound or findings[0].cause == DISCARD_CAUSE):
+        bound = findings and findings[0].cause == Cause.NO_HYPER_NODE and view.failed_tries(task.key)
+        if findings and (bound or findings[0].cause == Cause.GANG_DISCARD):
             return [*findings, node_finding]
         return [node_finding, *findings]
     if findings:
@@ -279,13 +275,13 @@ def not_tried_finding(view: JobView) -> Finding:
     advice = (Advice.for_owner("Check the actions, and the next cycle."),)
     if task is None:
         reason, state = "every pod has a node or has ended", "has no Pending pods"
-        return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, state=state)
+        return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, state=state)
     if task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
     if finding := _passed_over_finding(view, task) or _failed_role_finding(view, task):
         return finding
     reason = f"no action ({', '.join(view.actions)}) tried to place {task.name}, although it fits a node"
-    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice)
+    return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice)
 
 
 def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
@@ -303,7 +299,7 @@ def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
     facts = (f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods.",)
     evidence = (Evidence(seq, f"no node fits {failed_pod}"),)
     advice = (Advice.for_owner(f"Find out why no node fits {failed_pod}: vcdebug explain."),)
-    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)
+    return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
 
 
 def _last_action_evidence(view: JobView, text: str) -> tuple[Evidence, ...]:
@@ -330,7 +326,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
         Advice.from_outside(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),
         Advice.for_owner("Give the pods different roles (task names)."),
     )
-    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)
+    return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
 
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
@@ -342,4 +338,4 @@ def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
         Advice.cluster_admin(f"Add {BACKFILL} to actions."),
     )
     facts = (f"Only {BACKFILL} places pods without requests (best effort).",)
-    return view.pending(NOT_TRIED_CAUSE, reason, {}, evidence, advice, facts=facts)
+    return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)

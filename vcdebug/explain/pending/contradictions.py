@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, Explanation
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED, PLACES_CAUSE
+from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
@@ -67,11 +66,11 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     if subject.job not in recording.session.jobs:
         return explanation
     view, finding = view_of(recording, subject), explanation.dominant
-    is_placed = finding.cause in (PLACES_CAUSE, ADMITTED_CAUSE)
+    is_placed = finding.cause in (Cause.PLACES, Cause.ADMITTED)
     contradiction = next(_contradictions(view, finding.headline), None) if is_placed else None
     unseen = _unseen_node(view) if not explanation.scheduled else None
     if subject.detailed:
-        unchecked = _unchecked_node_facts(view) if finding.cause == PLACES_CAUSE else ()
+        unchecked = _unchecked_node_facts(view) if finding.cause == Cause.PLACES else ()
         finding = finding.with_additions(*unchecked, in_front=True).with_additions(
             *_stale_states(view), *_unread_settings(view)
         )

@@ -8,12 +8,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.amount_text import format_amounts_apart, format_number, join_names
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline, Explanation, Finding
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE
-from vcdebug.explain.pending.gates.queue_limits import PREEMPTIVE
-from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.framework.conf import UNKNOWN_ACTION
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
@@ -95,7 +91,7 @@ def _rejected_by_older(view: JobView, explanation: Explanation, reason: str, hol
     return replace(explanation, dominant=older, advised=(*advice, *explanation.advised))
 
 
-WITHOUT_QUOTA: Final = (PLACES_CAUSE, ADMITTED_CAUSE, NOT_ENOUGH)
+WITHOUT_QUOTA: Final = (Cause.PLACES, Cause.ADMITTED, Cause.NOT_ENOUGH)
 """Causes of jobs that the replayed release admits."""
 _BEFORE_1_10: Final = re.compile(r"v?1\.[0-9](\.\d+)?([-+].*)?")
 
@@ -126,7 +122,7 @@ def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
         yield "ends a job at its first pod that fits no node"
     if finding.cause in WITHOUT_QUOTA and (older := _served_instead(view)):
         yield f"may serve only queue {older}, which is older: no plugin orders queues, #1496"
-    if finding.cause == PREEMPTIVE and CAPACITY in view.recording.conf.plugin_names():
+    if finding.cause == Cause.PREEMPTIVE and CAPACITY in view.recording.conf.plugin_names():
         yield "lets a queue reclaim while it uses less than it deserves of any resource"
 
 

@@ -15,6 +15,7 @@ from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
+    Cause,
     CauseHeadline,
     Evidence,
     Explanation,
@@ -37,20 +38,17 @@ from vcdebug.explain.pending.gates import (
     PRECONDITIONS,
     resolve_gates,
 )
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE, NOT_CONFIGURED_CAUSE, later_rejections
+from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING, POLICY_NEVER
 from vcdebug.explain.pending.gates.not_in_session import (
-    CAPTURE_INCOMPLETE,
-    PLACES_CAUSE,
     capture_incomplete,
     incomplete,
 )
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
-from vcdebug.explain.pending.gates.placed import EVICTED_CAUSE, HAS_CAUSES, PHANTOM_CAUSE, stopping_findings
-from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE, PREEMPTIVE, allocatable_refusals
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
+from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
-from vcdebug.explain.pending.no_node import MIXED_CAUSE, POD_COUNT, hopeless_finding
+from vcdebug.explain.pending.no_node import hopeless_finding
 from vcdebug.explain.pending.room_takers import (
     deadlocked_gangs,
     jumping_facts,
@@ -60,9 +58,6 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
-from vcdebug.explain.plugins.gang import DISCARD_CAUSE
-from vcdebug.explain.plugins.overcommit import CAUSE as OVERCOMMIT_CAUSE
-from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -75,11 +70,7 @@ from vcdebug.recording.session_closing import crash_change, crash_lines, crash_r
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
-PANIC_CAUSE = "panic"
-CUT_OFF_CAUSE = "cut-off"
-
-
-ROOM_CAUSES = (MIXED_CAUSE, POD_COUNT, NOT_ALLOCATABLE, NOT_CONFIGURED_CAUSE, POLICY_NEVER)
+ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
 
 
@@ -103,7 +94,7 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     explanation = replace(explanation, advised=(*correcting, *explanation.advised))
     doubt = "; ".join(doubts_about(recording, subject))
     explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
-    if dominant.cause != CAPTURE_INCOMPLETE:
+    if dominant.cause != Cause.CAPTURE_INCOMPLETE:
         explanation = qualify_headline(recording, subject, explanation)
     return add_contradictions(recording, subject, explanation)
 
@@ -114,14 +105,14 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
         name, steps = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
         return Explanation(
-            name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), steps
+            name, subject.pod, finding.cause == Cause.PLACES, finding, (), sort_by_harm(finding.advice), steps
         )
     view = view_of(recording, subject)
     early = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     capture = capture_incomplete(recording, subject) if early is None else None
     by_cause: dict[str, Finding] = {}
     findings = [capture] if capture else [early] if early is not None else judge_job(view)
-    if early is not None and early.cause == PHANTOM_CAUSE:
+    if early is not None and early.cause == Cause.PHANTOM:
         findings += stopping_findings(recording, view)
     elif early is not None and view.unplaced_tasks and view.pod is None:
         findings += judge_job(view)
@@ -144,11 +135,11 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
 def _add_reported(view: JobView, finding: Finding) -> Finding:
     """Add what conditions say, and what Karpenter adds for it, in vain where a queue refuses."""
     if allocatable_refusals(view):
-        vain = _karpenter_facts(view, in_vain=True) if finding.cause == NOT_ALLOCATABLE else ()
+        vain = _karpenter_facts(view, in_vain=True) if finding.cause == Cause.NOT_ALLOCATABLE else ()
         return finding.with_additions(*vain)
-    if finding.cause == DISCARD_CAUSE:
+    if finding.cause == Cause.GANG_DISCARD:
         return finding.with_additions(*_condition_facts(view))
-    further = _karpenter_facts(view) if finding.cause == MIXED_CAUSE else ()
+    further = _karpenter_facts(view) if finding.cause == Cause.MIXED else ()
     return replace(finding, facts=(*finding.facts[:1], *further, *finding.facts[1:]))
 
 
@@ -183,10 +174,10 @@ def _condition_facts(view: JobView) -> tuple[str, ...]:
 
 def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
     """Yields facts and advice that go with a cause: jobs admitted instead, minMember, the queue's order."""
-    if cause in (OVERCOMMIT_CAUSE, QUOTA_CAUSE, CAPABILITY_CAUSE):
+    if cause in (Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY):
         yield from _admitted_instead(view)
     ready, minimum, has_room_cause = view.job.ready_task_num(), view.job.min_available, cause in ROOM_CAUSES
-    if view.unplaced_tasks and cause not in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING):
+    if view.unplaced_tasks and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
         if ready >= minimum:
             yield from _met_minimum(view, ready)
         elif ready and has_room_cause:
@@ -269,12 +260,12 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
 
 def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
-    if finding.cause == DISCARD_CAUSE:
+    if finding.cause == Cause.GANG_DISCARD:
         facts, advice = deadlocked_gangs(fits)
         return finding.with_additions(*facts, *advice, in_front=True)
-    takers = room_takers(fits) if finding.cause != MIXED_CAUSE else None
+    takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:
-        passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == NOT_CONFIGURED_CAUSE else ()
+        passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()
         return finding.with_additions(*passing)
     return finding.with_additions(*taker_facts(fits, takers), *taker_advice(fits, takers), in_front=True)
 
@@ -286,8 +277,8 @@ def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits
     )
     if real:
         # Why reclaim may not free what a queue limit lacks, even where nodes have room.
-        return [*real, *allocating, *weak, *(finding for finding in none if finding.cause == PREEMPTIVE)]
-    is_decided = allocating[0].cause == DISCARD_CAUSE or fits.free_nodes
+        return [*real, *allocating, *weak, *(finding for finding in none if finding.cause == Cause.PREEMPTIVE)]
+    is_decided = allocating[0].cause == Cause.GANG_DISCARD or fits.free_nodes
     return [*allocating, *weak, *reversed(none)] if is_decided else [*weak, *allocating, *reversed(none)]
 
 
@@ -296,18 +287,14 @@ def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
     lines, facts = crash_lines(view.recording, event), (f'Its message: "{event.message}".',)
     advice = (Advice.cluster_admin(crash_change(event)),)
-    return view.pending(PANIC_CAUSE, reason, {}, evidence, advice, lines, facts, state="is not placed")
+    return view.pending(Cause.PANIC, reason, {}, evidence, advice, lines, facts, state="is not placed")
 
 
 def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
     reason = f"the replay stopped at its limit of {event.bound} before placing it"
     evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
     advice = (Advice.for_owner("Raise --max-events and --max-memory."),)
-    return view.pending(CUT_OFF_CAUSE, reason, {}, evidence, advice, state="is not explained")
-
-
-FAULT = "fault"
-"""The cause code of a job whose explanation raised an error."""
+    return view.pending(Cause.CUT_OFF, reason, {}, evidence, advice, state="is not explained")
 
 
 EVICTED_PODS, PENDING_ABOVE_MINIMUM, RESERVED_PLACES = "evicted pods", "Pending pods above minMember", "reserved places"
@@ -331,7 +318,7 @@ class SurveyedJob(Struct, frozen=True):
             return ""
         if self.pending:
             return PENDING_ABOVE_MINIMUM
-        return EVICTED_PODS if self.explanation.cause_code == EVICTED_CAUSE else RESERVED_PLACES
+        return EVICTED_PODS if self.explanation.cause_code == Cause.EVICTED else RESERVED_PLACES
 
     @property
     def shown_finding(self) -> Finding:
@@ -371,7 +358,7 @@ class Survey(Struct, frozen=True):
     def partly_waiting_jobs(self) -> list[SurveyedJob]:
         """The jobs that have their minimum and still have Pending pods."""
         placed = [job for job in self.explained if job.explanation.scheduled and not self.named]
-        return [job for job in placed if job.explanation.cause_code != ADMITTED_CAUSE]
+        return [job for job in placed if job.explanation.cause_code != Cause.ADMITTED]
 
     def count_jobs(self) -> str:
         """The number of jobs, and how many of them are no job of the session: other texts count without those."""
@@ -473,5 +460,5 @@ def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explana
         advice = Advice.for_owner(
             f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output."
         )
-        finding = Finding(FAULT, CauseHeadline(name or "", "cannot be explained", reason), {}, (), (advice,))
+        finding = Finding(Cause.FAULT, CauseHeadline(name or "", "cannot be explained", reason), {}, (), (advice,))
         return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

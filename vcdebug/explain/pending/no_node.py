@@ -8,6 +8,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, 
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
+    Cause,
     ConstraintFailure,
     Evidence,
     Finding,
@@ -48,11 +49,6 @@ from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.manifest import name_of
 
-UNRESOLVABLE_CAUSE = "predicates-unresolvable"
-MIXED_CAUSE = "predicates-mixed"
-POD_COUNT = "pod-count"
-LARGER_CAUSE = "larger-than-any-node"
-NODE_ORDER = "node-order"
 UNDO_ALLOCATION = "unallocate"
 
 
@@ -91,7 +87,7 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
     text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
     evidence = (Evidence(seq, f"{feasible} pass; no best node follows"),)
     numbers = counts({"nodes.feasible": len(event.feasible)})
-    return view.pending(NODE_ORDER, reason, numbers, evidence, (Advice.cluster_admin(text),), facts=facts)
+    return view.pending(Cause.NODE_ORDER, reason, numbers, evidence, (Advice.cluster_admin(text),), facts=facts)
 
 
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
@@ -116,7 +112,7 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operatio
     text = text if by_volumes else f"Check what {operation.node} lacks for {task.name}."
     advice = (Advice.cluster_admin(FILTERS_ON) if without_filters else Advice.for_owner(text),)
     verdict = f"{operation.node} was chosen for {task.name} and then refused it"
-    return view.pending(MIXED_CAUSE, verdict, {}, evidence, advice, facts=facts)
+    return view.pending(Cause.MIXED, verdict, {}, evidence, advice, facts=facts)
 
 
 def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
@@ -196,7 +192,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
     advice = advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0])
-    return _build_finding(fits, LARGER_CAUSE, reason, advice, numbers, facts)
+    return _build_finding(fits, Cause.LARGER, reason, advice, numbers, facts)
 
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
@@ -205,7 +201,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
     if not room.node_fits:
         add_nodes = (Advice.add_nodes(task.init_resreq),)
-        return _build_finding(room, UNRESOLVABLE_CAUSE, f"no node is in the session for {task.name}", add_nodes, {})
+        return _build_finding(room, Cause.UNRESOLVABLE, f"no node is in the session for {task.name}", add_nodes, {})
     failures, temporary = find_constraint_failures(room), _is_temporary(room)
     misfit_words = f"none of {len(room.node_fits)} nodes {'currently ' if temporary else ''}fits {task.name}"
     if len(room.node_fits) == 1:
@@ -216,7 +212,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     facts = [f"{task.name} has nodeSelector {labels}."] if labels else []
     facts += [*failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
-    return _build_finding(room, UNRESOLVABLE_CAUSE, reason, advice, {}, facts)
+    return _build_finding(room, Cause.UNRESOLVABLE, reason, advice, {}, facts)
 
 
 def format_reasons(fits: NodeFits, prefix: str) -> str:
@@ -275,7 +271,7 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     }
     more = Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods.")
     advice = (Advice.for_owner("Run fewer small pods."), more)
-    return _build_finding(fits, POD_COUNT, reason, advice, numbers, [f"{node.name} has {free} free."])
+    return _build_finding(fits, Cause.POD_COUNT, reason, advice, numbers, [f"{node.name} has {free} free."])
 
 
 def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
@@ -311,7 +307,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     movable, moving = own_users(fits)
     facts = [*deadlock, *movable, *facts]
     advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
-    return _build_finding(fits, MIXED_CAUSE, reason, advice, numbers, facts, taker_evidence(takers))
+    return _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, taker_evidence(takers))
 
 
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
-from vcdebug.explain.answer import Advice, AdviceHarm, Explanation, Finding, pending_headline, sort_by_harm
+from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Explanation, Finding, pending_headline, sort_by_harm
 from vcdebug.explain.component_reports import (
     container_state,
     crash_advice,
@@ -20,8 +20,7 @@ from vcdebug.explain.component_reports import (
     waiting_container,
 )
 from vcdebug.explain.job_view import ExplainSubject
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE, PLACES_CAUSE, opening_evidence
+from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.gotime import parse_time
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
@@ -42,7 +41,6 @@ from vcdebug.snapshot.manifest import (
 from vcdebug.snapshot.reported_events import latest_heartbeat
 from vcdebug.snapshot.settings import is_scheduler_pod
 
-SCHEDULER_DOWN = "scheduler-down"
 _IDLE_SECONDS: Final = 300
 """Seconds after which a running scheduler, which has a cycle each second, has written something about a new job."""
 _OLDEST_KUBERNETES: Final = {6: 17, 7: 19, 8: 19, 9: 21, 10: 21, 11: 21, 12: 21, 13: 23, 14: 23, 15: 24}
@@ -68,7 +66,7 @@ def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanat
         fault = _pod_fault(recording) or _silence(recording, subject, explanation)
     if fault is None or not is_open:
         return _with_webhook_fact(recording, explanation)
-    facts, unknown = list(fault.facts), dominant.cause == CAPTURE_INCOMPLETE
+    facts, unknown = list(fault.facts), dominant.cause == Cause.CAPTURE_INCOMPLETE
     if not unknown:
         facts.append(f"A running scheduler: {dominant.sentence}")
     elif not recording.snapshot.objects_of("Queue"):
@@ -76,7 +74,7 @@ def with_scheduler_fault(recording: Recording, subject: ExplainSubject, explanat
         facts.append(f"{creates}, does not exist in this snapshot either.")
     evidence = opening_evidence(recording, "the session of a running scheduler opens with this state")
     headline = pending_headline(dominant.headline.subject, fault.reason)
-    finding = Finding(SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
+    finding = Finding(Cause.SCHEDULER_DOWN, headline, {}, evidence, (fault.advice,), facts=tuple(facts))
     others = () if explanation.scheduled or unknown else (dominant,)
     advised = sort_by_harm((fault.advice, *explanation.advised)) if others else (fault.advice,)
     contributing = (*others, *explanation.contributing)
@@ -188,7 +186,7 @@ def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
 def _silence(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> _Fault | None:
     """The fault that a running scheduler has not handled for minutes what a cycle would place; else None."""
     groups = [one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
-    would_act = explanation.cause_code in (PLACES_CAUSE, ADMITTED_CAUSE)
+    would_act = explanation.cause_code in (Cause.PLACES, Cause.ADMITTED)
     heartbeat, pod = last_heartbeat(recording), _scheduler_pods(recording)[0]
     if not groups or not would_act or heartbeat is None or _is_written(recording, subject, groups):
         return None

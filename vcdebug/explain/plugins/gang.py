@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Advice, Evidence, Finding, counts
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -241,9 +241,6 @@ EXPLAINER = PluginExplainer(
 )
 
 
-DISCARD_CAUSE = "gang-discard"
-
-
 def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | None:
     """The finding if the action's last statement for the job placed some tasks and was discarded; else None.
 
@@ -296,7 +293,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
         searches = "; ".join(f"{len(names)} {why}" for why, names in search_reasons(view, attempt))
         lines += [f"{attempt.task}: {searches}"] if searches else []
     evidence, advice = _gang_evidence(visit, seq, failed), (*order_advice, *advice)
-    return view.pending(DISCARD_CAUSE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
+    return view.pending(Cause.GANG_DISCARD, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
 def _role_words(roles: Sequence[MinimumCount]) -> tuple[str, tuple[Advice, ...]]:
@@ -424,4 +421,4 @@ def _unbound_finding(view: JobView) -> Finding | None:
     tries = (attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places)
     placings = ((one.task, one.last_placement[0]) for one in tries if one.last_placement)
     evidence = tuple(Evidence(seq, f"{key} is placed on {places[key]}") for key, seq in placings)
-    return view.pending(DISCARD_CAUSE, reason, numbers, evidence)
+    return view.pending(Cause.GANG_DISCARD, reason, numbers, evidence)

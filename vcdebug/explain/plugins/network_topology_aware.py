@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, pending_headline
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, pending_headline
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -39,7 +39,6 @@ from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import object_in, object_list, spec_of
 
-NO_HYPER_NODE = "no-hypernode"
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
@@ -195,7 +194,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
         Advice.queue_admin("Free room in one HyperNode."),
     )
     lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
-    return view.pending(NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
+    return view.pending(Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
 
 
 def full_hyper_nodes(view: JobView) -> Finding | None:
@@ -234,7 +233,7 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
         Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
         Advice.queue_admin(f"Free room in {where}."),
     )
-    return Finding(NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
+    return Finding(Cause.NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
 
 
 def _hyper_nodes_up_to(view: JobView, tier: int | None) -> list[HyperNodeInfo]:

@@ -3,7 +3,7 @@
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
 from vcdebug.explain import equation, queue_findings
-from vcdebug.explain.answer import Advice, AdviceHarm, Finding, Number, amount_number, amount_numbers
+from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, Number, amount_number, amount_numbers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer, compared_by
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -18,7 +18,7 @@ from vcdebug.recording.state_before import state_before
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import Json, object_in, object_list
 
-NAME, CAUSE = "overcommit", "enqueue-overcommit"
+NAME = "overcommit"
 UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
 
 
@@ -102,7 +102,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         advice = (*advice, _AUTOSCALER_ADVICE)
     evidence = queue_findings.rejection_evidence(seq, NAME)
     stated_problems = unread if misplaced is not None else ()
-    return view.rejected(CAUSE, reason, numbers, evidence, advice, lines, facts, stated_problems)
+    return view.rejected(Cause.OVERCOMMIT, reason, numbers, evidence, advice, lines, facts, stated_problems)
 
 
 def _misplaced_factor(view: JobView) -> Json:

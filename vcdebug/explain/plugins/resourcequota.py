@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
-from vcdebug.explain.answer import Advice, Finding, amount_number
+from vcdebug.explain.answer import Advice, Cause, Finding, amount_number
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -25,7 +25,6 @@ from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
-CAUSE = "enqueue-resourcequota"
 NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
@@ -119,7 +118,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     raise_hard = f"ResourceQuota {first.quota.name}: raise spec.hard by {' and '.join(increases)}."
     wait = Advice.for_owner(WAIT_OR_REQUEST_LESS if first.minimum else WAIT_FOR_PODS)
     advice, evidence = (wait, Advice.queue_admin(raise_hard, *edits)), rejection_evidence(seq, RESOURCEQUOTA)
-    return view.rejected(CAUSE, f"{asking}{full}", numbers, evidence, advice, facts=tuple(facts))
+    return view.rejected(Cause.RESOURCE_QUOTA, f"{asking}{full}", numbers, evidence, advice, facts=tuple(facts))
 
 
 def _scale_nano(name: str, value: int) -> float:

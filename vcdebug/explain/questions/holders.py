@@ -9,14 +9,12 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_number, format_resource, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet, age_since
+from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
 from vcdebug.explain.pending.explanation import explain_subject
-from vcdebug.explain.pending.gates.queue_limits import NOT_ALLOCATABLE
 from vcdebug.explain.pending.placement_constraints import claim_names_of
-from vcdebug.explain.queue_findings import CAPABILITY_CAUSE, QUOTA_CAUSE
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.names import JobId, QueueName, Seq
@@ -27,7 +25,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import name_of
 
 MAX_HOLDER_ROWS: Final = 40
-LIMIT_CAUSES: Final = (NOT_ALLOCATABLE, QUOTA_CAUSE, CAPABILITY_CAUSE)
+LIMIT_CAUSES: Final = (Cause.NOT_ALLOCATABLE, Cause.QUEUE_QUOTA, Cause.CAPABILITY)
 """Causes in which a limit of the queue rejects the job."""
 
 

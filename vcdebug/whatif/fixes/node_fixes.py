@@ -8,7 +8,8 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
-from vcdebug.explain.pending.no_node import MIXED_CAUSE, NODE_ORDER, filters_are_off
+from vcdebug.explain.answer import Cause
+from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import SchedulerConf, find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
@@ -328,7 +329,7 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
     if ordered != configured:
         actions = ", ".join(ordered)
-        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", NODE_ORDER, "not-admitted")
+        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", Cause.NODE_ORDER, "not-admitted")
         words, edit = f'Configuration: actions -> "{actions}" (default order)', f'conf:actions="{actions}"'
         yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
 
@@ -379,7 +380,7 @@ def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if filters_are_off(situation.recording.conf):
         switch = PREDICATE.switches[0]
         words, edit = f"{PREDICATES}: {switch} -> true", f"conf:plugins.{PREDICATES}.{switch}=true"
-        yield fix.cluster_fix(words, edit, causes=(NODE_ORDER, MIXED_CAUSE), kind=fix.FixKind.REPAIR)
+        yield fix.cluster_fix(words, edit, causes=(Cause.NODE_ORDER, Cause.MIXED), kind=fix.FixKind.REPAIR)
 
 
 def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
-from vcdebug.explain.pending.gates.eviction.veto import KEPT
+from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
@@ -287,7 +287,7 @@ def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
                 *(f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="true"' for task in protected),
             )
             words = f'{count_noun(len(protected), "pod")} of {job.uid}: {PREEMPTABLE_KEY} -> "true"'
-            yield fix.queue_fix(words, *edits, causes=(KEPT,), kind=fix.FixKind.OTHER_PODS)
+            yield fix.queue_fix(words, *edits, causes=(Cause.NOT_PREEMPTABLE,), kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_group_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -414,7 +414,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         order = (not owes, situation.queue_name != job.queue, job.priority, len(tasks), job.uid)
         candidates.append((order, "running" if running else "bound", keys))
     # Bound pods that an action would evict are protected only because they do not run yet.
-    bound_kind = fix.FixKind.ENTITLEMENT if KEPT in situation.cause_codes[:1] else fix.FixKind.OTHER_PODS
+    is_protected = situation.explanation.cause_code == Cause.NOT_PREEMPTABLE
+    bound_kind = fix.FixKind.ENTITLEMENT if is_protected else fix.FixKind.OTHER_PODS
     for (*_, job_id), state, pods in sorted(candidates)[:_MAX_HOLDERS]:
         edits = [f"Pod/{key}:-" for key in pods]
         numbers = range(1, len(pods) + 1)

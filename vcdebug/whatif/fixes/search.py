@@ -7,9 +7,7 @@ from collections.abc import Callable, Container, Generator, Sequence
 from typing import Final
 
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import MAX_SHORT_FIXES, Explanation
-from vcdebug.explain.pending.explanation import PANIC_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import CAPTURE_INCOMPLETE
+from vcdebug.explain.answer import MAX_SHORT_FIXES, Cause, Explanation
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.whatif.fixes.fix import Fix, FixKind, FixSituation
@@ -267,7 +265,7 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     # No fixes for an incomplete capture: the missing objects may well exist in the cluster.
     # None either where only a change outside the scheduler repairs the cause: they would help the wrong object.
     is_repaired_outside = any(line.repairs and line.cannot_be_replayed for line in explanation.advised)
-    is_hopeless = explanation.cause_code == CAPTURE_INCOMPLETE or is_repaired_outside
+    is_hopeless = explanation.cause_code == Cause.CAPTURE_INCOMPLETE or is_repaired_outside
     proposed = [] if is_hopeless else propose_fixes(situation)
     relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     effects = cycle_effects(recording)
@@ -321,7 +319,7 @@ def search_few_fixes(
     for a large snapshot or a panic.
     """
     affordable = short_trial_count(recording)
-    if not affordable or explanation.cause_code == PANIC_CAUSE:
+    if not affordable or explanation.cause_code == Cause.PANIC:
         return None
     complete_searches, subject = _complete_short_searches(recording), explanation.pod or explanation.job
     if subject in complete_searches:

@@ -10,10 +10,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, join_names
-from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.explain.answer import Cause, Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -129,11 +127,11 @@ class FixTrials:
 
     def _judge_recording(self, changed: Snapshot, recording: Recording, edits: EditTexts) -> TrialOutcome | None:
         explanation = explain_by_name(recording, self._subject_name, detailed=False)
-        if explanation.cause_code == PANIC_CAUSE:
+        if explanation.cause_code == Cause.PANIC:
             return None
         situation = FixSituation(recording, explanation)
         # A job that lacks pods only gets further once its controller can create them.
-        without_pods = (ADMITTED_CAUSE,) if self._cause == NOT_ENOUGH else (NOT_ENOUGH, ADMITTED_CAUSE)
+        without_pods = (Cause.ADMITTED,) if self._cause == Cause.NOT_ENOUGH else (Cause.NOT_ENOUGH, Cause.ADMITTED)
         if explanation.cause_code in without_pods and not situation.own_pods:
             return self._with_pods(changed, recording, explanation)
         has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
@@ -182,7 +180,7 @@ class FixTrials:
             return outcome
         with_pods = edited_snapshot(changed, map(parse_edit, pods.edits))
         if refusal := find_refusal(changed, with_pods):
-            assumed = AssumedPods(pods.text, scheduled=False, nodes=(), cause=NOT_ENOUGH, sentence=refusal)
+            assumed = AssumedPods(pods.text, scheduled=False, nodes=(), cause=Cause.NOT_ENOUGH, sentence=refusal)
             return outcome._replace(is_reached=False, assumed=assumed)
         with self._replay_changed(with_pods) as later_recording:
             # Read before the end of the block, which disposes of the recording.

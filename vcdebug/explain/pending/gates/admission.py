@@ -14,7 +14,7 @@ from vcdebug.amount_text import (
     join_names,
     verb_for,
 )
-from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, counts, proof_of
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
@@ -34,9 +34,6 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, owners_of, status_of
 from vcdebug.snapshot.workloads import next_pods_of
-
-TOO_LATE_CAUSE = "enqueued-too-late"
-NOT_CONFIGURED_CAUSE = "action-not-configured"
 
 PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
@@ -65,7 +62,7 @@ def admission(view: JobView) -> Finding | None:
         reason = f"actions ({actions}) contain neither enqueue nor allocate, so its PodGroup stays Pending"
         add = f"{ENQUEUE} and {ALLOCATE}"
     evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
-    return view.rejected(NOT_CONFIGURED_CAUSE, reason, {}, evidence, (Advice.cluster_admin(f"Add {add} to actions."),))
+    return view.rejected(Cause.NOT_CONFIGURED, reason, {}, evidence, (Advice.cluster_admin(f"Add {add} to actions."),))
 
 
 @per_recording()
@@ -173,12 +170,11 @@ def _too_late_finding(view: JobView) -> Finding:
     evidence = tuple(sorted(Evidence(seq, text) for seq, text in steps if seq is not None))
     reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
     advice, state = (Advice.cluster_admin("Put enqueue first in actions."),), f"was not admitted before {first} ran"
-    return view.pending(TOO_LATE_CAUSE, reason, {}, evidence, advice, state=state)
+    return view.pending(Cause.TOO_LATE, reason, {}, evidence, advice, state=state)
 
 
 # A Volcano Job that this cycle admits: its controller creates the pods afterwards.
 
-ADMITTED_CAUSE = "admitted"
 _VOLCANO_JOB = "batch.volcano.sh/"
 
 
@@ -197,7 +193,7 @@ def admitted(view: JobView) -> Finding | None:
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = counts({"job.minAvailable": job.min_available})
-    return Finding(ADMITTED_CAUSE, headline, numbers, evidence, facts=(format_fit(view),))
+    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(format_fit(view),))
 
 
 def format_fit(view: JobView) -> str:

@@ -6,13 +6,12 @@ from itertools import dropwhile
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import predicate_reasons
-from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, proof_of
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
-from vcdebug.explain.plugins import gang
 from vcdebug.explain.victim_candidates import SkippedVictim, gang_victim_filter, rank_objections, skipped_victim
 from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
@@ -68,13 +67,13 @@ def _statement_evidence(visit: JobVisit) -> tuple[Evidence, ...]:
 def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
     pods_words, request = _wanted_words(view)
     ranked = rank_objections(_skipped_victims(view, visit))
-    pod_count, cause = sum(len(keys) for _, keys in ranked), veto.KEPT  # exact: ints
+    pod_count, cause = sum(len(keys) for _, keys in ranked), Cause.NOT_PREEMPTABLE  # exact: ints
     advice = veto.filter_advice(view, cause, ranked)
     facts = [f"{count_noun(pod_count, 'running pod')}: {veto.format_objections(ranked)}."]
     names = dict.fromkeys(job.queue for job in view.session.jobs.values() if job.queue != view.queue.name)
     locked = not any(view.session.queues[name].reclaimable for name in names)
     if names and locked and any(skip.rule == NOT_RECLAIMABLE for skip, _ in ranked):
-        cause, queues = veto.UNRECLAIMABLE, join_names(names)
+        cause, queues = Cause.NOT_RECLAIMABLE, join_names(names)
         advice = (Advice.queue_admin(f"Queue {queues}: set spec.reclaimable to true."),)
         facts.append(f"{queues} {verb_for(len(names), 'has')} spec.reclaimable: false.")
     reason, lines = f"{visit.action} has no candidate victim for {pods_words}", veto.objection_lines(ranked)
@@ -110,7 +109,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
         plugin = plugin or event.plugin
         reason = f"{action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
         quota_veto = view.facts_of(action).across_queues and plugin in veto.QUOTA_PLUGINS
-        cause = veto.NOT_ABOVE_DESERVED if quota_veto else plugin
+        cause = Cause.NOT_ABOVE_DESERVED if quota_veto else plugin
         check = f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
         facts = (f"{count_noun(total, 'candidate victim')}: {join_names(candidates)}.",)
         return view.pending(cause, reason, numbers, evidence, (Advice.cluster_admin(check),), facts=facts)
@@ -123,7 +122,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
     advice = (Advice.for_owner(lower), Advice.queue_admin(free))
     lines, evidence = (f"allowed victims: {join_names(allowed, 8)}",), tuple(sorted((*evidence, *proof)))
     return view.pending(
-        gang.DISCARD_CAUSE, reason, numbers, evidence, advice, lines, (f"{obstacle}.", "No pod is evicted.")
+        Cause.GANG_DISCARD, reason, numbers, evidence, advice, lines, (f"{obstacle}.", "No pod is evicted.")
     )
 
 

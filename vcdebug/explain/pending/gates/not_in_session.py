@@ -7,6 +7,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_n
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
+    Cause,
     CauseHeadline,
     Evidence,
     Finding,
@@ -50,13 +51,6 @@ from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, object_tha
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS, ENDED_JOB_PHASES
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.workloads import circular_flows, policies_of, volcano_job_of
-
-CAPTURE_INCOMPLETE = "capture-incomplete"
-QUEUE_MISSING = "queue-missing"
-OTHER_SCHEDULER = "other-scheduler"
-POD_GROUP_MISSING = "podgroup-missing"
-NOT_IN_SESSION = "not-in-session"
-PLACES_CAUSE = "places"
 
 
 def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
@@ -110,7 +104,7 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
     if one_namespace and group is not None and pods and all(pod.node_name for pod in pods):
         reason = "its pod has a node" if len(pods) == 1 else f"its {len(pods)} pods have nodes"
         headline = CauseHeadline(subject.pod or subject.job, "has no Pending pods", reason)
-        return Finding(PLACES_CAUSE, headline, {}, opening_evidence(recording, "the session opens without the job"))
+        return Finding(Cause.PLACES, headline, {}, opening_evidence(recording, "the session opens without the job"))
     quotes, facts = ([], ()) if group is None else _stated_reasons(group, pods, of_pod=subject.pod is not None)
     headline = CauseHeadline(subject.job, "cannot be explained", f"the snapshot has {join_kinds(kinds)}")
     if quotes:
@@ -119,7 +113,7 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
         facts = (f"{object_that_counts_pods(recording.snapshot)}.",)
     command = f"Add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`."
     evidence = opening_evidence(recording, f"the session opens with {join_kinds(kinds)}")
-    return Finding(CAPTURE_INCOMPLETE, headline, {}, evidence, (Advice.from_outside(command),), facts=facts)
+    return Finding(Cause.CAPTURE_INCOMPLETE, headline, {}, evidence, (Advice.from_outside(command),), facts=facts)
 
 
 MAX_QUOTED = 90
@@ -167,7 +161,7 @@ def other_scheduler_finding(
     if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
         advice = (Advice.from_outside(words)._replace(repairs=True),)
-    return Finding(OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
+    return Finding(Cause.OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
 
 
 def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
@@ -196,7 +190,7 @@ def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue:
     evidence = opening_evidence(recording, "the session opens without the job")
     advice = (queue_advice, Advice.queue_admin(f"Create queue {queue}."))
     numbers = counts({"queues": len(queues)})
-    return Finding(QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
+    return Finding(Cause.QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
 
 
 def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Finding:
@@ -204,7 +198,7 @@ def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Findin
     evidence = opening_evidence(recording, "the session opens without the job")
     lines = tuple(p.format_line() for p in recording.snapshot.problems if subject.job in p.object)
     advice = Advice.for_owner("Correct the PodGroup; vcdebug inspect lists what is wrong.")
-    return Finding(NOT_IN_SESSION, headline, {}, evidence, (advice,), lines)
+    return Finding(Cause.NOT_IN_SESSION, headline, {}, evidence, (advice,), lines)
 
 
 def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: list[Pod]) -> Finding:
@@ -222,7 +216,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     evidence = opening_evidence(recording, f"the session opens without a job for {pods_words}")
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), counts({"pods": len(pods)})
     recreate = _recreation_advice(recording, pods) if subject.job else (_controller_advice(pods),)
-    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (Advice.for_owner(advice), *recreate), facts=facts)
+    return Finding(Cause.NO_POD_GROUP, headline, numbers, evidence, (Advice.for_owner(advice), *recreate), facts=facts)
 
 
 def _controller_advice(pods: Sequence[Pod]) -> Advice:
@@ -293,7 +287,7 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
         facts = (f"{capitalize_first(reason)}. {facts[0]}",)
         reason = f"{flows} {depend} on {'itself' if len(circular) == 1 else 'themselves or each other'} and never start"
         advice = Advice.for_owner(f"Correct dependsOn.targets of {flows} in spec.flows.")
-    return Finding(POD_GROUP_MISSING, pending_headline(name, reason), {}, evidence, (advice,), facts=facts)
+    return Finding(Cause.NO_POD_GROUP, pending_headline(name, reason), {}, evidence, (advice,), facts=facts)
 
 
 def _surplus_claims(recording: Recording, job: JsonObject) -> Iterator[str]:
@@ -321,7 +315,7 @@ def _ended_job_finding(recording: Recording, subject: ExplainSubject, pods: Sequ
     reason, facts, advice = ended_job(recording, owner, pods)
     evidence = opening_evidence(recording, "the session opens without the job")
     headline = CauseHeadline(f"{str(owner.get('kind')).lower()} {key_of(owner)}", "has ended", reason)
-    return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(facts))
+    return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(facts))
 
 
 def ended_job(
@@ -388,11 +382,11 @@ def _pods_on_nodes_finding(recording: Recording, pods: Sequence[Pod]) -> Finding
     evidence = opening_evidence(recording, "the session opens with the pod on its node")
     if phase not in ("Failed", "Succeeded"):
         headline = CauseHeadline(pod.key, f"already runs on {pod.node_name}", lone)
-        return Finding(PLACES_CAUSE, headline, {}, evidence)
+        return Finding(Cause.PLACES, headline, {}, evidence)
     failure = failure_of(recording, pod) if phase == "Failed" else PodFailure()
     state = f"it is {phase}{f' ({failure.reason})' if failure.reason else ''}; {lone}"
     headline = CauseHeadline(pod.key, "is not Pending", state)
-    return Finding(PLACES_CAUSE, headline, {}, evidence, failure.advice, facts=failure.facts)
+    return Finding(Cause.PLACES, headline, {}, evidence, failure.advice, facts=failure.facts)
 
 
 def _unmade_workload_finding(
@@ -406,7 +400,7 @@ def _unmade_workload_finding(
     subject_text = f"{kind} {subject.job}"
     if workload.ended:
         headline = CauseHeadline(subject_text, "has ended", f"its state is {workload.ended}")
-        return Finding(PLACES_CAUSE, headline, {}, evidence)
+        return Finding(Cause.PLACES, headline, {}, evidence)
     reason, words = "it is suspended", "Resume it (suspend: false)."
     if not workload.suspended:
         reason = "its operator has made no PodGroup and no pods for it"
@@ -421,7 +415,7 @@ def _unmade_workload_finding(
             (f"{capitalize_first(reason)}.",),
             known.advice,
         )
-    return Finding(POD_GROUP_MISSING, headline, {}, evidence, (advice,), facts=facts)
+    return Finding(Cause.NO_POD_GROUP, headline, {}, evidence, (advice,), facts=facts)
 
 
 def _controller_finding(
@@ -447,7 +441,7 @@ def _controller_finding(
         reason, facts = (known.cause, [f"{capitalize_first(few)}."]) if known else (few, [])
         advice = known.advice if known else Advice.from_outside(f"See why it creates none: {describe}")
     headline, numbers = pending_headline(subject_text, reason), counts({"pods": len(pods)})
-    return Finding(POD_GROUP_MISSING, headline, numbers, evidence, (advice,), facts=tuple(facts))
+    return Finding(Cause.NO_POD_GROUP, headline, numbers, evidence, (advice,), facts=tuple(facts))
 
 
 def _controllers_named(recording: Recording, key: str) -> Iterator[JsonObject]:

@@ -10,15 +10,13 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import Advice, CauseHeadline, Finding, counts, pending_headline
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import (
-    PLACES_CAUSE,
     ended_job,
     opening_evidence,
     other_scheduler_finding,
 )
-from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
@@ -208,7 +206,7 @@ def pods_elsewhere(view: JobView) -> Finding | None:
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available})
     evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")
     headline = pending_headline(job.uid, f"{have}; {where}")
-    return Finding(NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
 
 
 def pods_outside(view: JobView) -> Finding | None:
@@ -250,7 +248,7 @@ def ended_workload(view: JobView) -> Finding | None:
                 advice.append(Advice.queue_admin(words))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
-            return Finding(PLACES_CAUSE, headline, {}, evidence, tuple(advice), facts=tuple(told))
+            return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(told))
     return None
 
 

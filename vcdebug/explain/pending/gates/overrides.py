@@ -11,16 +11,14 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
-from vcdebug.explain.answer import Advice, Evidence, Finding, counts, proof_of, reason_lines
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, proof_of, reason_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
 from vcdebug.explain.pending.gates import queue_limits
-from vcdebug.explain.pending.gates.admission import NOT_CONFIGURED_CAUSE
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
 from vcdebug.explain.pending.room_takers import room_takers
-from vcdebug.explain.plugins.gang import DISCARD_CAUSE, operation_lines
+from vcdebug.explain.plugins.gang import operation_lines
 from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
 from vcdebug.framework.replay_options import WorkBound, work_of_events
 from vcdebug.grouping import group_by_key
@@ -141,7 +139,7 @@ def missing_action(
             finding = _action_finding(view, task, fits, trial, helped_nodes)
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
             helps_most = 2 * helped_nodes > len(fits.node_fits) and not room_takers(fits).tasks
-            is_first = helps_most and first.cause != DISCARD_CAUSE
+            is_first = helps_most and first.cause != Cause.GANG_DISCARD
             return [finding, *findings] if is_first else [first, finding, *others]
     if not untried:
         return None
@@ -157,7 +155,7 @@ def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Findin
     evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
     numbers = counts({"nodes.free": len(fits.free_nodes)})
     advice = (Advice.cluster_admin("Add allocate to actions."),)
-    return view.pending(NOT_CONFIGURED_CAUSE, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.NOT_CONFIGURED, reason, numbers, evidence, advice, facts=facts)
 
 
 def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
@@ -186,7 +184,7 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
     position = " after allocate" if ALLOCATE in view.actions else ""
     advice = (Advice.cluster_admin(f"Add {trial.action} to actions{position} (tested: places the job)."),)
     lines = reason_lines(fits.reason_histogram, "node")
-    return view.pending(NOT_CONFIGURED_CAUSE, reason, numbers, evidence, advice, lines, facts)
+    return view.pending(Cause.NOT_CONFIGURED, reason, numbers, evidence, advice, lines, facts)
 
 
 def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> str:
@@ -205,7 +203,6 @@ def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> st
 
 # A committed statement evicted pods for a job, and a later step rolled back its placements.
 
-PLAN_LOST = "plan-lost"
 UNDOING_OPS = ("unallocate", "unpipeline")
 MAX_VICTIMS = 6
 
@@ -247,7 +244,7 @@ def _lost_plan_finding(
         words = f"Put {action} before {visit.action} in actions, so that the reservation is kept."
     lines, advice = operation_lines(statement), (Advice.cluster_admin(words),)
     state = f"is Pending although {visit.action} committed {cost} for it"
-    return view.pending(PLAN_LOST, reason, counts(lost), evidence, advice, lines, facts, state=state)
+    return view.pending(Cause.PLAN_LOST, reason, counts(lost), evidence, advice, lines, facts, state=state)
 
 
 def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq | None, str]:
@@ -260,7 +257,7 @@ def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> t
 
 # Causes that neither time nor evictions remove: pods too large for every node, or for their queue's limit.
 
-VOID_CAUSES = (DISCARD_CAUSE, NOT_STARVING)
+VOID_CAUSES = (Cause.GANG_DISCARD, Cause.NOT_STARVING)
 MAX_KINDS = 8
 """Kinds of pods examined per job."""
 
@@ -272,8 +269,8 @@ def never_possible(
     impossible = impossible_finding(view, task, fits) or _beyond_limit_finding(view, fits)
     if impossible is None:
         return None
-    too_large = impossible.cause == no_node.LARGER_CAUSE
-    causes = (*VOID_CAUSES, queue_limits.NOT_ALLOCATABLE) if too_large else VOID_CAUSES
+    too_large = impossible.cause == Cause.LARGER
+    causes = (*VOID_CAUSES, Cause.NOT_ALLOCATABLE) if too_large else VOID_CAUSES
     return [impossible, *(replace(one, advice=()) if one.cause in causes else one for one in findings)]
 
 

@@ -11,6 +11,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_n
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
+    Cause,
     CauseHeadline,
     Evidence,
     Finding,
@@ -30,9 +31,8 @@ from vcdebug.explain.decisions.evictions import (
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.checklist import NOT_TRIED_CAUSE, allocate_findings, failed_search_seq
-from vcdebug.explain.pending.gates.admission import ADMITTED_CAUSE
-from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, opening_evidence
+from vcdebug.explain.pending.checklist import allocate_findings, failed_search_seq
+from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
@@ -48,9 +48,7 @@ from vcdebug.recording.state_before import last_operation
 from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.workloads import volcano_job_of
 
-PIPELINED_CAUSE = "pipelined"
-EVICTED_CAUSE = "evicted"
-HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE, ADMITTED_CAUSE)
+HAS_CAUSES = (Cause.PLACES, Cause.PIPELINED, Cause.EVICTED, Cause.ADMITTED)
 """The causes of jobs that this cycle has placed, pipelined, evicted or admitted."""
 
 
@@ -108,7 +106,7 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
     advice = (*advice, *(_protection_advice(one) for one in protections))
-    cause = EVICTED_CAUSE if evictions else PLACES_CAUSE
+    cause = Cause.EVICTED if evictions else Cause.PLACES
     finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
     return finding if about_pod or evictions else _with_missing_pods(view, finding)
 
@@ -184,7 +182,7 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
     bound = [task for task in firm_tasks if task.status is TaskStatus.BINDING]
     pipelined = [task for task in firm_tasks if task.status is TaskStatus.PIPELINED]
     has_minimum = view.job.ready_task_num() >= view.job.min_available
-    cause = PIPELINED_CAUSE if pipelined and not evictions and not (bound and has_minimum) else PLACES_CAUSE
+    cause = Cause.PIPELINED if pipelined and not evictions and not (bound and has_minimum) else Cause.PLACES
     numbers = {
         **counts({"pods.bound": len(bound), "pods.pipelined": len(pipelined), "pods.left": len(view.unplaced_tasks)}),
         **counts({"pods.evicted": len(evictions), "job.minAvailable": view.job.min_available}),
@@ -202,7 +200,7 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
 
         facts += filter(None, (placement_sentence(view.recording, bound[0].key),))
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
-    advice = tuple(_ending_advice(view, pipelined)) if cause == PIPELINED_CAUSE else ()
+    advice = tuple(_ending_advice(view, pipelined)) if cause == Cause.PIPELINED else ()
     return Finding(cause, headline, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
@@ -234,7 +232,7 @@ def _placed_headline(
     groups = ((bound, "bound to"), (pipelined, "reserved (pipelined) on"))
     parts = [f"{_format_tasks(tasks)} {verb} {_node_names(tasks)}" for tasks, verb in groups if tasks]
     reason = " and ".join(parts)
-    if cause == PIPELINED_CAUSE:
+    if cause == Cause.PIPELINED:
         origin = " from an earlier cycle" if all(task.uid in view.session.restored for task in pipelined) else ""
         return CauseHeadline(view.job.uid, "is waiting for pods to terminate", f"{reason}{origin}")
     if evictions:
@@ -254,7 +252,7 @@ def _placement_facts(
     group = view.job.pod_group
     if group.network_topology is not None or group.sub_group_policies:
         yield from resolve_reference(TOPOLOGY_FACTS)(view)
-    if cause == PIPELINED_CAUSE:
+    if cause == Cause.PIPELINED:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
         yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
         if nominated := [task.name for task in waiting if task.pod.nominated_node_name == task.node_name]:
@@ -344,8 +342,6 @@ def _placement_evidence(
 
 # With task state persistence: another client bound the pod to another node during the cycle.
 
-CAUSE = "bound-elsewhere"
-
 
 def bound_elsewhere(view: JobView) -> Finding | None:
     """The finding if another client bound the named pod, or a pod of the job, during the cycle; else None."""
@@ -356,7 +352,7 @@ def bound_elsewhere(view: JobView) -> Finding | None:
             headline = CauseHeadline(key, "is not bound by this cycle", reason)
             facts = ("Annotations from an earlier cycle are removed from the pod.",)
             advice = (Advice.for_owner(f"Wait for the next cycle, which finds the pod on {node}."),)
-            return Finding(CAUSE, headline, {}, proof_of(note.seq, note.text), advice, facts=facts)
+            return Finding(Cause.BOUND_ELSEWHERE, headline, {}, proof_of(note.seq, note.text), advice, facts=facts)
     return None
 
 
@@ -368,8 +364,6 @@ def _bound_elsewhere_notes(recording: Recording) -> Sequence[tuple[TaskKey, Note
 
 
 # Phantom pipelines: a task pipelined to a node where no pod terminates is never bound.
-
-PHANTOM_CAUSE = "phantom-pipelined"
 
 
 def phantom_pipelined(view: JobView) -> Finding | None:
@@ -399,7 +393,7 @@ def stopping_findings(_: Recording, view: JobView) -> Sequence[Finding]:
     if task.uid in view.session.restored:
         return []
     findings = allocate_findings(view, task, NodeFits(view, task, failed_search_seq(view, task)))
-    return [finding for finding in findings if finding.cause != NOT_TRIED_CAUSE]
+    return [finding for finding in findings if finding.cause != Cause.NOT_TRIED]
 
 
 def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
@@ -419,7 +413,7 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     }
     facts, advice = _phantom_facts(view, task)
     lines = tuple(f"{one.key} -> {one.node_name}, where no pod is terminating" for one in pipelined)
-    return view.pending(PHANTOM_CAUSE, reason, numbers, evidence, advice, lines, facts, state="is stuck")
+    return view.pending(Cause.PHANTOM, reason, numbers, evidence, advice, lines, facts, state="is stuck")
 
 
 def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:

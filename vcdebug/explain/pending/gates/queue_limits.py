@@ -9,7 +9,7 @@ from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, join_first_names, join_names, verb_for
 from vcdebug.explain import queue_findings, queue_index
-from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, amount_numbers, counts
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, amount_numbers, counts
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -23,10 +23,6 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.queues import CAPACITY_ADMISSION_LEAF_ONLY
 from vcdebug.snapshot.edit_path import field_step
-
-NOT_ALLOCATABLE = "queue-not-allocatable"
-OVERUSED = "overused"
-PREEMPTIVE = "preemptive"
 
 
 def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
@@ -90,7 +86,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
     larger = queue_findings.quota_explainer(plugin).larger
     advice = queue_findings.whole_cluster_advice(view, queue.name, whole) if whole is not None else larger(view)
     reason = f"queue {queue.name} is overused, so {action} skips it"
-    return view.pending(OVERUSED, reason, numbers, evidence, advice, lines, facts)
+    return view.pending(Cause.OVERUSED, reason, numbers, evidence, advice, lines, facts)
 
 
 def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
@@ -132,7 +128,7 @@ def not_allocatable_finding(
     elif limit.exceeded_dimensions:
         headline, also = queue_findings.excess_headline(headline, limit)
     if not view.detailed:
-        return Finding(NOT_ALLOCATABLE, headline, advice=advice)
+        return Finding(Cause.NOT_ALLOCATABLE, headline, advice=advice)
     numbers = {
         **amount_numbers("request", task.resreq),
         **amount_numbers("queue.allocated", limit.taken, limit.exceeded_dimensions),
@@ -149,7 +145,7 @@ def not_allocatable_finding(
     room = f"{nodes} {verb_for(len(free), 'has')} room for the pod." if free else after
     facts += [*([room] if room else []), *also]
     lines = (*limit.arithmetic_lines(), *derivation_lines)
-    return Finding(NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, tuple(facts))
+    return Finding(Cause.NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, tuple(facts))
 
 
 def _larger_limit_advice(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
@@ -283,7 +279,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     evidence = (Evidence(seq, f"{plugin}: queue {queue} is not entitled to more ({event.point} false)"),)
     if view.queue.state != OPEN:
         reason = f"{queue_findings.queue_state_words(view)}; {plugin} allows reclaim only for Open queues"
-        return view.pending(PREEMPTIVE, reason, {}, evidence, queue_findings.open_queue_advice(view))
+        return view.pending(Cause.PREEMPTIVE, reason, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
     of_limit = event.point == hooks.ALLOCATABLE.upstream and plugin == queue_findings.CAPACITY_PLUGIN
@@ -295,7 +291,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
     reason, lines = _reclaim_reason(view, pods_words, use, event), limit.arithmetic_lines()
     advice, facts = _more_share_advice(view, plugin, limit, seq), queue_findings.holder_facts(view, seq, limit)
-    return view.pending(PREEMPTIVE, reason, limit.limit_numbers(), evidence, advice, lines, facts)
+    return view.pending(Cause.PREEMPTIVE, reason, limit.limit_numbers(), evidence, advice, lines, facts)
 
 
 def _reclaim_reason(view: JobView, pods_words: str, use: str, event: HookEvent) -> str:
@@ -343,7 +339,7 @@ def _deserved_finding(
         facts.append(f"{only}; in {view.recording.snapshot.release.display_name()} {counted}.")
     facts += [f"Also over: {join_names(names[1:])}."] if names[1:] else []
     facts += queue_findings.holder_facts(view, seq, claim) if names else ()
-    return view.pending(PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
+    return view.pending(Cause.PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
 def _parents_to_raise(view: JobView, names: list[str], total: Resource) -> Iterator[tuple[QueueName, list[str]]]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, CauseHeadline, Evidence, Finding, counts, proof_of
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
@@ -29,9 +29,7 @@ from vcdebug.snapshot.manifest import (
     status_of,
 )
 
-NOT_ENOUGH = "not-enough-pods"
 SKIP_FACT = "The scheduler skips the job until then."
-GATED = "scheduling-gate"
 _DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 RUNNING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
 
@@ -96,7 +94,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
         headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.cause)}."])
     facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
-    return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
 
 
 _CHECKS = "quota, webhook, controller log"
@@ -206,7 +204,7 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
         Advice.from_outside("Its controller must recreate the evicted pods."),
         Advice.for_owner(f"{job.uid}: set spec.minMember below the number of its pods."),
     )
-    return Finding(NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
 
 
 def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFailure) -> tuple[CauseHeadline, str]:
@@ -263,4 +261,4 @@ def gated_job(view: JobView) -> Finding | None:
     skip_evidence = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
     evidence = skip_evidence or opening_evidence(view.recording, "the session opens with gated pods")
     advice = (Advice.from_outside(f"The controller that {owns} {names} must remove it from spec.schedulingGates."),)
-    return view.pending(GATED, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.GATED, reason, numbers, evidence, advice, facts=facts)

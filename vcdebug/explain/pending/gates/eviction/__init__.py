@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Evidence, Finding, amount_numbers, counts, proof_of
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
-from vcdebug.explain.pending.no_node import MIXED_CAUSE, failure_facts, search_evidence
+from vcdebug.explain.pending.no_node import failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent, Level
@@ -30,14 +30,14 @@ UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
-    MIXED_CAUSE: "every remaining node fails the predicates",
-    queue_limits.NOT_ALLOCATABLE: "its queue has no quota left for it",
-    veto.KEPT: "no pod on those nodes is a candidate victim",
-    veto.UNRECLAIMABLE: "the queues of the pods on those nodes are not reclaimable",
-    entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
-    queue_limits.PREEMPTIVE: "its queue is not entitled to reclaim",
-    entitlement.NOT_ELIGIBLE: "it is not eligible to preempt",
-    veto.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
+    Cause.MIXED: "every remaining node fails the predicates",
+    Cause.NOT_ALLOCATABLE: "its queue has no quota left for it",
+    Cause.NOT_PREEMPTABLE: "no pod on those nodes is a candidate victim",
+    Cause.NOT_RECLAIMABLE: "the queues of the pods on those nodes are not reclaimable",
+    Cause.POLICY_NEVER: "its preemptionPolicy is Never",
+    Cause.PREEMPTIVE: "its queue is not entitled to reclaim",
+    Cause.NOT_ELIGIBLE: "it is not eligible to preempt",
+    Cause.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
 }
 """Cause code → the obstacle in a few words, for causes other than protected victims."""
 
@@ -108,7 +108,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
 def _with_spared_victims(view: JobView, action: str, visit: JobVisit, gate: Gate) -> list[Gate]:
     """The gate, and the finding about the plugins that protected candidates whose eviction would free queue quota."""
     finding = gate.finding
-    if finding.cause != queue_limits.NOT_ALLOCATABLE:
+    if finding.cause != Cause.NOT_ALLOCATABLE:
         return [gate]
     calls = [(attempt, node) for attempt in visit.tries for node in attempt.nodes if node.victim_votes]
     names = [veto.protecting_plugins(view, node) for _, node in calls]
@@ -217,13 +217,13 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
             evidence = (*searches, Evidence(undo_seqs[-1], f"the reservation of {node.node} is rolled back"))
             free = Advice.queue_admin(f"Free room on {node.node}; idle room is allocated, not reserved.")
             facts = (f"{note_text}.",) if note_text else ()
-            return view.pending(MIXED_CAUSE, reason, tried, evidence, (free,), facts=facts)
+            return view.pending(Cause.MIXED, reason, tried, evidence, (free,), facts=facts)
     # All checks passed but no room was reserved: a dry run whose victims are all reprieved proposes no node.
     node, (seq, event) = nodes[0], nodes[0].later_calls[-1]
     reason = f"{action} did not place {task.name} on {node.node}, although no plugin rejected it"
     evidence = (*searches, Evidence(seq, f"{event.plugin} accepts {node.node}"))
     step = Advice.for_owner(f"Step through what {action} does after event {seq}: vcdebug open.")
-    return view.pending(MIXED_CAUSE, reason, tried, evidence, (step,))
+    return view.pending(Cause.MIXED, reason, tried, evidence, (step,))
 
 
 def _format_victims(node: NodeTry) -> str:
@@ -247,7 +247,7 @@ def _predicate_finding(
     evidence.append(Evidence(seq, f"{plugin} rejects {node.node} after the evictions"))
     advice = (Advice.for_owner(f"Correct what {plugin} rejects; evictions alone do not help."),)
     numbers, facts = counts({"nodes.tried": len(attempt.nodes)}), failure_facts(find_constraint_failures(fits))
-    return view.pending(MIXED_CAUSE, reason, numbers, tuple(evidence), advice, facts=tuple(facts))
+    return view.pending(Cause.MIXED, reason, numbers, tuple(evidence), advice, facts=tuple(facts))
 
 
 def _format_objection(event: HookEvent) -> str:
@@ -257,9 +257,6 @@ def _format_objection(event: HookEvent) -> str:
 
 
 # In older releases reclaim evicts without a statement, one task per turn of a queue.
-
-TURNS_ENDED = "queue-turns-ended"
-FREED_TOO_LITTLE = "freed-too-little"
 
 
 def evicts_without_statement(view: JobView, action: str) -> bool:
@@ -283,7 +280,7 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
     numbers = {**amount_numbers("request", task.init_resreq, short), **amount_numbers("freed", freed, short)}
     evidence = tuple(Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in pods.items())
     advice = (Advice.cluster_admin("Upgrade Volcano; later releases count idle room."),)
-    return view.pending(FREED_TOO_LITTLE, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.FREED_TOO_LITTLE, reason, numbers, evidence, advice, facts=facts)
 
 
 def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
@@ -317,7 +314,7 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
         amount_numbers("request", task.init_resreq),
         (Advice.for_owner(higher), Advice.queue_admin(delete, *edits)),
     )
-    return view.pending(TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
 
 
 def serves_every_job(view: JobView) -> bool:

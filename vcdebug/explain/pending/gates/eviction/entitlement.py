@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import count_noun
-from vcdebug.explain.answer import Advice, Evidence, Finding, amount_numbers, counts, proof_of
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.room_takers import user_facts
@@ -13,11 +13,6 @@ from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.visits import JobVisit, TaskTry, refusals_in
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
-
-NOT_STARVING = "not-starving"
-POLICY_NEVER = "preemption-policy-never"
-NETWORK_TOPOLOGY = "network-topology"
-NOT_ELIGIBLE = "not-eligible-to-preempt"
 
 
 def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
@@ -40,7 +35,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
         enabling = Advice.cluster_admin("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
-        return view.pending(NOT_STARVING, reason, numbers, evidence, (enabling,), facts=facts)
+        return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, (enabling,), facts=facts)
     plugin = answers[0][1].plugin
     counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
     reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
@@ -50,7 +45,7 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     edit = f"PodGroup/{job}:spec.minMember={ready + waiting + 1}"
     advice = (Advice.for_owner(f"Wait for free room: {wait_reason}."), Advice.for_owner(above, edit))
     lines = (f"starving = waiting {waiting} + ready {ready} < minMember {minimum}: no",)
-    return view.pending(NOT_STARVING, reason, numbers, evidence, advice, lines, facts)
+    return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, advice, lines, facts)
 
 
 def _no_room_fact(view: JobView, task: TaskInfo) -> str:
@@ -70,7 +65,7 @@ def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         Advice.cluster_admin("Use the gangpreempt action, which supports network topologies."),
     )
     numbers, facts = amount_numbers("request", task.init_resreq), (_no_room_fact(view, task),)
-    return view.pending(NETWORK_TOPOLOGY, reason, numbers, _start_evidence(view, action), advice, facts=facts)
+    return view.pending(Cause.NETWORK_TOPOLOGY, reason, numbers, _start_evidence(view, action), advice, facts=facts)
 
 
 def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
@@ -91,7 +86,7 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     evidence = (Evidence(first - 1, f"{action} skips {task.key}"), *ended)
     use = "Use a PriorityClass with preemptionPolicy PreemptLowerPriority, or wait for free room."
     numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(use),)
-    return view.pending(POLICY_NEVER, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.POLICY_NEVER, reason, numbers, evidence, advice, facts=facts)
 
 
 def ineligible_reason(view: JobView, attempt: TaskTry) -> str | None:
@@ -120,4 +115,4 @@ def not_eligible_finding(view: JobView, tries: Sequence[TaskTry]) -> Finding | N
     find_out = Advice.for_owner("Find out why allocate does not place it there.")
     advice = (Advice.for_owner(clear, f"Pod/{task.key}:status.nominatedNodeName-"), find_out)
     reason, numbers = f"preempt skips {task.name} because {why}", amount_numbers("request", task.init_resreq)
-    return view.pending(NOT_ELIGIBLE, reason, numbers, evidence, advice)
+    return view.pending(Cause.NOT_ELIGIBLE, reason, numbers, evidence, advice)

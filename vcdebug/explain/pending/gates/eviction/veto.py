@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.answer import Advice, Evidence, Finding, counts, histogram, reason_lines
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, histogram, reason_lines
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -18,7 +18,6 @@ from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
 
-NOT_ABOVE_DESERVED = "victims-not-above-deserved"
 QUOTA_PLUGINS = (PROPORTION, CAPACITY)
 PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this action."
 NodeVotes = Sequence[tuple[NodeTry, PluginAnswer]]
@@ -88,7 +87,8 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
         for node, vote in votes[:5]
         if vote.seq is not None
     )
-    cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
+    is_quota_veto = view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS
+    cause = Cause.NOT_ABOVE_DESERVED if is_quota_veto else plugin
     numbers = {
         **counts({"candidates": len(candidates), "victims": len(victims), "nodes.tried": len(votes), "tier": tier}),
         **veto_reason.numbers,
@@ -164,7 +164,6 @@ def _no_lower_priority(
     return explain(view, view.tasks[attempt.task], protected, empty_votes[0].seq) if explain is not None else None
 
 
-KEPT, UNRECLAIMABLE = "victims-not-preemptable", "queue-not-reclaimable"
 RELEASING_PREFIX = "Releasing"
 FLAG_ADVICE = Advice.queue_admin('Remove volcano.sh/preemptable: "false" from pods that are safe to evict.')
 
@@ -213,7 +212,7 @@ def _filtered_finding(
     lasting = (*NEVER_CANDIDATE_RULES, action.NOT_RECLAIMABLE)
     flagged = sum(number for rule, number in skipped if rule == action.NOT_RECLAIMABLE)  # exact: ints
     others = sum(number for rule, number in skipped if rule not in lasting)  # exact: ints
-    cause = UNRECLAIMABLE if flagged and others <= flagged else KEPT
+    cause = Cause.NOT_RECLAIMABLE if flagged and others <= flagged else Cause.NOT_PREEMPTABLE
     advice, lines = filter_advice(view, cause, ranked), objection_lines(ranked)
     return view.pending(cause, reason, numbers, tuple(evidence), advice, lines, facts)
 
@@ -221,7 +220,7 @@ def _filtered_finding(
 def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[Advice, ...]:
     """Advice that would make skipped pods candidates."""
     pods_by_rule, actions = {skip.rule: pods for skip, pods in reversed(ranked)}, ", ".join(view.actions)
-    if cause == UNRECLAIMABLE:
+    if cause == Cause.NOT_RECLAIMABLE:
         queue = view.session.jobs[pods_by_rule[action.NOT_RECLAIMABLE][0].job].queue
         edit = f"Queue/{queue}:spec.reclaimable=true"
         return (Advice.queue_admin(f"Queue {queue}: set spec.reclaimable to true.", edit),)

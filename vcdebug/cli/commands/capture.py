@@ -47,19 +47,17 @@ class CaptureCommand(Command):
     EXITS = "Exit status: 0 written, 2 with --strict: written, but required input is missing, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: CONTEXT-TIME.tar.gz)")
-        parser.add_argument("--force", action="store_true", help="overwrite an existing file")
-        parser.add_argument(
-            "--rbac", action="store_true", help="print the required ClusterRole (with --namespace: Role) and exit"
+        add_options(
+            parser,
+            """
+            -o, --output FILE  file to write (default: CONTEXT-TIME.tar.gz)
+            --force            overwrite an existing file
+            --rbac             print the required ClusterRole (with --namespace: Role) and exit
+            """,
         )
         add_cluster_arguments(parser)
-        parser.add_argument(
-            "-n",
-            "--namespace",
-            default="",
-            metavar="N",
-            help="read only namespace N, with permissions for it alone (default: all)",
-        )
+        namespace = "-n, --namespace N  read only namespace N, with permissions for it alone (default: all)"
+        add_options(parser, namespace, {"--namespace": {"default": ""}})
         add_until_arguments(parser)
         add_before_arguments(parser)
         add_options(
@@ -256,11 +254,8 @@ def add_until_arguments(parser: ArgumentParser) -> None:
 def add_before_arguments(parser: ArgumentParser) -> None:
     """Add --before-bind and --before-eviction."""
     for event, words in (("bind", "gets its node"), ("eviction", "is deleted or evicted")):
-        parser.add_argument(
-            f"--before-{event}",
-            metavar="NS/POD",
-            help=f"the cluster as it was just before this pod {words}; waits for it and checks every --every",
-        )
+        text = f"the cluster as it was just before this pod {words}; waits for it and checks every --every"
+        add_options(parser, f"--before-{event} NS/POD  {text}")
 
 
 def capture_before(

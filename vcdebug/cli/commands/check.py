@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_options
+from vcdebug.cli.arguments import add_options, add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -15,13 +15,10 @@ class CheckCommand(Command):
     EXITS = "Exit status: 0 log and replay agree, 2 they differ, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "log", metavar="LOG", help="log of a scheduler with -v=3 or higher; .gz or - for standard input"
-        )
+        add_options(parser, "LOG  log of a scheduler with -v=3 or higher; .gz or - for standard input")
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        parser.add_argument(
-            "--cycle", type=int, metavar="N", help="cycle of the log to compare (default: the one that agrees longest)"
-        )
+        cycle = "--cycle N  cycle of the log to compare (default: the one that agrees longest)"
+        add_options(parser, cycle, {"--cycle": {"type": int}})
         add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from itertools import count
 from typing import BinaryIO, Final
 
-from vcdebug.cli.arguments import SOURCE_VARIABLE, add_shared_options
+from vcdebug.cli.arguments import SOURCE_VARIABLE, add_options, add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.serve import parse_port
 from vcdebug.cli.output import Output
@@ -27,12 +27,8 @@ class DapCommand(Command):
     EXITS = "Exit status: 0 the editor has disconnected, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--port",
-            metavar="PORT",
-            type=parse_port,
-            help=f"listen on {LOOPBACK}:PORT, one editor at a time; 0 picks a free port (default: standard input)",
-        )
+        port = f"listen on {LOOPBACK}:PORT, one editor at a time; 0 picks a free port (default: standard input)"
+        add_options(parser, f"--port PORT  {port}", {"--port": {"type": parse_port}})
         add_shared_options(parser, "--source")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import add_shared_options
+from vcdebug.cli.arguments import add_options, add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -23,11 +23,8 @@ class InspectCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        parser.add_argument(
-            "--against",
-            metavar="DUMP",
-            help="dump of a scheduler's cache, written on SIGUSR1: list its differences from the replay",
-        )
+        dump = "dump of a scheduler's cache, written on SIGUSR1: list its differences from the replay"
+        add_options(parser, f"--against DUMP  {dump}")
         add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_options, add_workers, positive_number
+from vcdebug.cli.arguments import add_options, add_shared_options, add_workers, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -18,14 +18,8 @@ class OddsCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        parser.add_argument(
-            "-n",
-            "--runs",
-            metavar="N",
-            type=positive_number,
-            default=DEFAULT_RUNS,
-            help=f"number of random seeds (default: {DEFAULT_RUNS})",
-        )
+        runs = f"-n, --runs N  number of random seeds (default: {DEFAULT_RUNS})"
+        add_options(parser, runs, {"--runs": {"type": positive_number, "default": DEFAULT_RUNS}})
         add_workers(parser)
         add_shared_options(parser, "--set", "--json")
 

@@ -46,9 +46,7 @@ class RunCommand(Command):
         )
         arguments.add_cycle_arguments(parser, "; --trace writes all of them")
         arguments.add_shared_options(parser, "--set", "--max-events", "--max-memory", "--no-cache", "--extender-url")
-        parser.add_argument(
-            "--extender-answers", metavar="FILE", help="write the webhook's answers, for replays without it"
-        )
+        arguments.add_options(parser, "--extender-answers FILE  write the webhook's answers, for replays without it")
         arguments.add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import STDIN, add_shared_options, cached_recordings, source_reader
+from vcdebug.cli.arguments import STDIN, add_options, add_shared_options, cached_recordings, source_reader
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -25,13 +25,10 @@ class ScriptCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        parser.add_argument("file", metavar="FILE", help="file of debugger commands; - for standard input")
+        add_options(parser, "FILE  file of debugger commands; - for standard input")
         add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--source", "--json")
-        parser.add_argument(
-            "--stream",
-            action="store_true",
-            help="answer each line immediately with one line of JSON; the answer to a line that fails is its error",
-        )
+        stream = "answer each line immediately with one line of JSON; the answer to a line that fails is its error"
+        add_options(parser, f"--stream  {stream}")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.snapshots import replay_arguments

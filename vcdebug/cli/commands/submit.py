@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_shared_options, add_workers
+from vcdebug.cli.arguments import add_options, add_shared_options, add_workers
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -16,11 +16,8 @@ class SubmitCommand(Command):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT")
-        parser.add_argument(
-            "manifest",
-            metavar="MANIFEST",
-            help="YAML or JSON of a Volcano Job, Deployment, StatefulSet, Job, PodGroup or pods; - for standard input",
-        )
+        manifest = "YAML or JSON of a Volcano Job, Deployment, StatefulSet, Job, PodGroup or pods; - for standard input"
+        add_options(parser, f"MANIFEST  {manifest}")
         add_shared_options(parser, "--verbose", "--prove", "--budget")
         add_workers(parser, "for --prove: ")
         add_shared_options(parser, "--complete", "--release", "--set", "--json")

@@ -41,9 +41,8 @@ class VerifyCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP} (default: capture the cluster)"
-        )
+        snapshot = f"SNAPSHOT  {SNAPSHOT_HELP} (default: capture the cluster)"
+        add_options(parser, snapshot, {"SNAPSHOT": {"nargs": "?"}})
         add_shared_options(parser, "--complete", "--release")
         capture.add_cluster_arguments(
             parser,

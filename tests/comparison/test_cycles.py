@@ -48,27 +48,26 @@ def test_a_recording_does_not_differ_from_a_second_run(name: str) -> None:
 
 def test_more_room_places_the_second_job() -> None:
     found = compared("Node/n1:status.allocatable.cpu=4")
-    assert ["default/second"] == [change.job for change in found.jobs]
+    assert ["default/second"] == [change.name for change in found.jobs]
     before, after = found.jobs[0].before, found.jobs[0].after
     assert before is not None
     assert after is not None
     assert ("pending", "bound") == (before.outcome, after.outcome)
-    placed = [(change.task, change.after.status) for change in found.tasks if change.after is not None]
+    placed = [(change.name, change.after.status) for change in found.tasks if change.after is not None]
     assert [("default/second-0", TaskStatus.BINDING), ("default/second-1", TaskStatus.BINDING)] == placed
 
 
 def test_a_queue_that_deserves_something_else_is_a_changed_decision() -> None:
     found = compared("Queue/a:spec.weight=3", queue_of_second="b")
-    assert ["a", "b"] == [change.queue for change in found.queues]
-    assert all(change.plugin == "proportion" for change in found.queues)
+    assert [("proportion", "a"), ("proportion", "b")] == [change.name for change in found.queues]
     assert not found.has_same_decisions
 
 
 def test_an_object_on_one_side_only_is_none_on_the_other() -> None:
     found = compared("PodGroup/second:-", "Pod/second-0:-", "Pod/second-1:-")
-    gone = [(change.job, change.after) for change in found.jobs]
+    gone = [(change.name, change.after) for change in found.jobs]
     assert ("default/second", None) in gone
-    assert all(change.after is None for change in found.tasks if change.task.startswith("default/second"))
+    assert all(change.after is None for change in found.tasks if change.name.startswith("default/second"))
 
 
 def test_divergence_is_the_first_differing_answer_of_a_plugin() -> None:

@@ -63,8 +63,8 @@ def test_a_new_capture_says_what_changed_and_is_shown() -> None:
 def test_changes_list_objects_decisions_and_causes_separately() -> None:
     found = compare_captures(replay_cycle(with_nodes(2)), replay_cycle(with_nodes(3)))
     assert [("Node", "n2", "new")] == [tuple(one) for one in found.objects]
-    assert ["default/j-0", "default/j-1", "default/j-2"] == [one.task for one in found.decisions.tasks]
-    assert [("default/j", "")] == [(one.job, one.after) for one in found.causes]
+    assert ["default/j-0", "default/j-1", "default/j-2"] == [one.name for one in found.decisions.tasks]
+    assert [("default/j", None)] == [(one.name, one.after) for one in found.causes]
 
 
 def test_captures_that_differ_only_in_resource_versions_have_no_changes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -25,8 +25,16 @@ from vcdebug.snapshot.manifest import JsonDict, metadata_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 DESERVED_FIGURE = "deserved"
-_Name = TypeVar("_Name", bound=str)
+_Name = TypeVar("_Name", bound=str | tuple[str, ...])
 _State = TypeVar("_State")
+
+
+class ChangedState(NamedTuple, Generic[_Name, _State]):
+    """One thing that differs, by its name; None on the side where it does not exist."""
+
+    name: _Name
+    before: _State | None
+    after: _State | None
 
 
 class TaskOutcome(NamedTuple):
@@ -39,37 +47,13 @@ class TaskOutcome(NamedTuple):
     """Whether the cycle evicted the task."""
 
 
-class JobChange(Struct, frozen=True):
-    """A job whose outcome differs; None on the side where the job does not exist."""
-
-    job: JobId
-    before: JobSummary | None
-    after: JobSummary | None
-
-
-class TaskChange(Struct, frozen=True):
-    """A task whose status, node or eviction differs; None on the side where the task does not exist."""
-
-    task: TaskKey
-    before: TaskOutcome | None
-    after: TaskOutcome | None
-
-
-class QueueChange(Struct, frozen=True):
-    """A queue whose deserved amount in a plugin's account changed; None where the account has no such queue."""
-
-    queue: QueueName
-    plugin: str
-    before: Resource | None
-    after: Resource | None
-
-
 class CycleComparison(Struct, frozen=True):
     """The decisions that differ between two cycles, and the first difference."""
 
-    jobs: tuple[JobChange, ...]
-    tasks: tuple[TaskChange, ...]
-    queues: tuple[QueueChange, ...]
+    jobs: tuple[ChangedState[JobId, JobSummary], ...]
+    tasks: tuple[ChangedState[TaskKey, TaskOutcome], ...]
+    queues: tuple[ChangedState[tuple[str, QueueName], Resource], ...]
+    """Deserved amounts, by plugin and queue."""
     panics: tuple[str | None, str | None]
     """The messages of panics, before and after; None where the cycle has none."""
     divergence: Divergence | None
@@ -87,26 +71,27 @@ def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
     """All changed decisions, each list in the order of names, and the first differences."""
     effects_before, effects_after = cycle_effects(before), cycle_effects(after)
     return CycleComparison(
-        tuple(JobChange(*row) for row in iter_changed(_summary_by_job(effects_before), _summary_by_job(effects_after))),
+        tuple(_iter_changed(_summary_by_job(effects_before), _summary_by_job(effects_after))),
+        tuple(_iter_changed(_outcome_by_task(before, effects_before), _outcome_by_task(after, effects_after))),
         tuple(
-            TaskChange(*row)
-            for row in iter_changed(_outcome_by_task(before, effects_before), _outcome_by_task(after, effects_after))
+            change
+            for change in _iter_changed(_deserved_by_queue(before), _deserved_by_queue(after))
+            if change.before is None or change.after is None or not deep_equal(change.before, change.after)
         ),
-        tuple(_queue_changes(before, after)),
         (effects_before.panic, effects_after.panic),
         find_divergence(before, after),
         find_decision_divergence(before, after),
     )
 
 
-def iter_changed(
+def _iter_changed(
     before: Mapping[_Name, _State], after: Mapping[_Name, _State]
-) -> Iterator[tuple[_Name, _State | None, _State | None]]:
-    """(name, before, after) of each value that differs, in the order of names; None on a side without the name."""
+) -> Iterator[ChangedState[_Name, _State]]:
+    """The values that differ, in the order of names."""
     for name in sorted({**before, **after}):
         left, right = before.get(name), after.get(name)
         if left != right:
-            yield name, left, right
+            yield ChangedState(name, left, right)
 
 
 def _summary_by_job(effects: Effects) -> dict[JobId, JobSummary]:
@@ -120,14 +105,6 @@ def _outcome_by_task(recording: Recording, effects: Effects) -> dict[TaskKey, Ta
         for uid, job in recording.session.jobs.items()
         for task in job.tasks.values()
     }
-
-
-def _queue_changes(before: Recording, after: Recording) -> Iterator[QueueChange]:
-    old, new = _deserved_by_queue(before), _deserved_by_queue(after)
-    for plugin, queue in sorted({**old, **new}):
-        old_amount, new_amount = old.get((plugin, queue)), new.get((plugin, queue))
-        if old_amount is None or new_amount is None or not deep_equal(old_amount, new_amount):
-            yield QueueChange(queue, plugin, old_amount, new_amount)
 
 
 def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
@@ -321,20 +298,13 @@ class ObjectChange(NamedTuple):
     change_kind: str
 
 
-class CauseChange(NamedTuple):
-    """The cause for which a job is Pending, before and after; empty if the job is not Pending."""
-
-    job: JobId
-    before: str
-    after: str
-
-
 class CaptureChanges(Struct, frozen=True):
     """All changes from one capture to the next."""
 
     objects: tuple[ObjectChange, ...]
     decisions: CycleComparison
-    causes: tuple[CauseChange, ...]
+    causes: tuple[ChangedState[JobId, str], ...]
+    """The causes for which jobs are Pending."""
 
     @property
     def first_difference_seq(self) -> Seq | None:
@@ -357,10 +327,8 @@ class CaptureChanges(Struct, frozen=True):
 def compare_captures(before: Recording, after: Recording) -> CaptureChanges:
     """All changes, each list in the order of names."""
     objects = tuple(_object_changes(before.snapshot, after.snapshot))
-    causes = iter_changed(_cause_by_job(before), _cause_by_job(after))
-    return CaptureChanges(
-        objects, compare_cycles(before, after), tuple(CauseChange(job, a or "", b or "") for job, a, b in causes)
-    )
+    causes = tuple(_iter_changed(_cause_by_job(before), _cause_by_job(after)))
+    return CaptureChanges(objects, compare_cycles(before, after), causes)
 
 
 def _object_changes(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]:

@@ -13,7 +13,8 @@ from vcdebug.debugger.figures import format_figure, iter_changed_figures
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.record import HookEvent, OpEvent, StateEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import JobId, Seq
+from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import Effects, JobSummary, cycle_effects
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
@@ -40,9 +41,14 @@ def iter_change_tables(comparison: cycles.CycleComparison) -> Iterator[Table]:
     if comparison.jobs:
         yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in comparison.jobs])
     if comparison.tasks:
-        yield Table("pods", TASK_COLUMNS, [_task_row(change) for change in comparison.tasks])
+        rows = [_change_row("task", (name,), _task_cell(old), _task_cell(new)) for name, old, new in comparison.tasks]
+        yield Table("pods", TASK_COLUMNS, rows)
     if comparison.queues:
-        yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in comparison.queues])
+        rows = [
+            _change_row("queue", (queue, plugin), _amount_cell(old), _amount_cell(new))
+            for (plugin, queue), old, new in comparison.queues
+        ]
+        yield Table("deserved", QUEUE_COLUMNS, rows)
 
 
 def summarize_comparison(comparison: cycles.CycleComparison) -> str:
@@ -57,16 +63,17 @@ def summarize_comparison(comparison: cycles.CycleComparison) -> str:
     return "the same decisions, on different grounds"
 
 
-def _job_row(change: cycles.JobChange) -> Row:
-    either = change.after or change.before
-    queue = either.queue if either else ""
-    if change.before and change.after and change.before.queue != change.after.queue:
-        queue = f"{change.before.queue} → {change.after.queue}"
-    cells = (Piece(change.job), Piece(queue), job_cell(change.before), job_cell(change.after))
-    return Row(change.job, cells, subject=("job", change.job))
+def _job_row(change: cycles.ChangedState[JobId, JobSummary]) -> Row:
+    queues = dict.fromkeys(side.queue for side in (change.before, change.after) if side is not None)
+    cells = (Piece(change.name), Piece(" → ".join(queues)), _job_cell(change.before), _job_cell(change.after))
+    return Row(change.name, cells, subject=("job", change.name))
 
 
-def job_cell(summary: JobSummary | None) -> Piece:
+def _change_row(kind: str, names: tuple[str, ...], before: Piece, after: Piece) -> Row:
+    return Row(" ".join(names), (*map(Piece, names), before, after), subject=(kind, names[0]))
+
+
+def _job_cell(summary: JobSummary | None) -> Piece:
     """The outcome, phase and number of placed pods of a job."""
     if summary is None:
         return muted_piece(ABSENT_TEXT)
@@ -75,12 +82,7 @@ def job_cell(summary: JobSummary | None) -> Piece:
     return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {present}/{summary.min_available}", style)
 
 
-def _task_row(change: cycles.TaskChange) -> Row:
-    cells = (Piece(change.task), task_cell(change.before), task_cell(change.after))
-    return Row(change.task, cells, subject=("task", change.task))
-
-
-def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
+def _task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
     """The status and node of a pod, and whether it was evicted."""
     if outcome is None:
         return muted_piece(ABSENT_TEXT)
@@ -88,17 +90,8 @@ def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
     return Piece(f"{words}, evicted", "bad") if outcome.evicted else Piece(words)
 
 
-def _queue_row(change: cycles.QueueChange) -> Row:
-    cells = (Piece(change.queue), Piece(change.plugin), *queue_cells(change))
-    return Row(f"{change.queue} {change.plugin}", cells, subject=("queue", change.queue))
-
-
-def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
-    """What a queue deserves in each recording."""
-    before, after = (
-        format_resource(side) if side is not None else ABSENT_TEXT for side in (change.before, change.after)
-    )
-    return Piece(before), Piece(after)
+def _amount_cell(amount: Resource | None) -> Piece:
+    return Piece(ABSENT_TEXT if amount is None else format_resource(amount))
 
 
 def iter_divergence_tables(
@@ -308,13 +301,14 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Diverg
 
 
 def _iter_change_rows(sides: RecordingPair, comparison: cycles.CycleComparison) -> Iterator[Row]:
-    for job in comparison.jobs:
-        yield _changed_row(sides, "job", job.job, job_cell(job.before), job_cell(job.after))
-    for task in comparison.tasks:
-        yield _changed_row(sides, "task", task.task, task_cell(task.before), task_cell(task.after))
-    for queue in comparison.queues:
-        name = f"queue {queue.queue} deserves ({queue.plugin})"
-        yield _side_row((_opening_seq(sides[0]), _opening_seq(sides[1])), name, (Piece(name), *queue_cells(queue)))
+    for job, summary, later_summary in comparison.jobs:
+        yield _changed_row(sides, "job", job, _job_cell(summary), _job_cell(later_summary))
+    for task, outcome, later_outcome in comparison.tasks:
+        yield _changed_row(sides, "task", task, _task_cell(outcome), _task_cell(later_outcome))
+    for (plugin, queue), amount, later_amount in comparison.queues:
+        name = f"queue {queue} deserves ({plugin})"
+        cells = (Piece(name), _amount_cell(amount), _amount_cell(later_amount))
+        yield _side_row((_opening_seq(sides[0]), _opening_seq(sides[1])), name, cells)
 
 
 def _changed_row(sides: RecordingPair, kind: str, name: str, before: Piece, after: Piece) -> Row:
@@ -436,12 +430,12 @@ def capture_changes(here: DebuggerState) -> Table:
 
 def iter_change_rows(changes: CaptureChanges) -> Iterator[Row]:
     """Decisions first, then causes, then the objects behind them."""
-    for task in changes.decisions.tasks:
-        cells = make_line("decision", task.task, _outcome_text(task.before), _outcome_text(task.after))
-        yield Row(f"decision {task.task}", cells, subject=("task", task.task))
-    for cause in changes.causes:
-        cells = make_line("cause", cause.job, cause.before or "not Pending", cause.after or "no longer Pending")
-        yield Row(f"cause {cause.job}", cells, subject=("job", cause.job))
+    for task, before, after in changes.decisions.tasks:
+        cells = make_line("decision", task, _outcome_text(before), _outcome_text(after))
+        yield Row(f"decision {task}", cells, subject=("task", task))
+    for job, old_cause, new_cause in changes.causes:
+        cells = make_line("cause", job, old_cause or "not Pending", new_cause or "no longer Pending")
+        yield Row(f"cause {job}", cells, subject=("job", job))
     for change in changes.objects:
         cells = make_line(change.kind, change.name, NO_VALUE if change.change_kind == "new" else "", change.change_kind)
         yield Row(f"object {change.kind} {change.name}", cells)

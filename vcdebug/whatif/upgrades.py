@@ -110,8 +110,8 @@ class _MixtureRun:
         return MixtureTrial(
             self.recording_digest != run.recording_digest,
             not comparison.has_same_decisions,
-            tuple(change.job for change in comparison.jobs),
-            tuple(change.task for change in comparison.tasks),
+            tuple(change.name for change in comparison.jobs),
+            tuple(change.name for change in comparison.tasks),
             _divergence_seq(comparison.divergence, self.recording),
             _divergence_seq(comparison.operation_divergence, self.recording),
             run.consulted_changes,

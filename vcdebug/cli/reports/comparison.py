@@ -1,13 +1,12 @@
 """The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from vcdebug.comparison.cycles import CycleComparison, Divergence, DivergenceSide, TaskOutcome
+from vcdebug.comparison.cycles import ChangedState, CycleComparison, Divergence, DivergenceSide, TaskOutcome
 from vcdebug.explain.decisions.votes import HookCallGroup
-from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import JobSummary
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import event_json, plain_json
@@ -15,6 +14,9 @@ from vcdebug.releases.release import Release
 from vcdebug.views.comparison import iter_change_tables, iter_divergence_tables, summarize_comparison
 from vcdebug.views.document import Block, make_paragraph, release_paragraph
 from vcdebug.views.table import Table
+
+_Name = TypeVar("_Name", bound=str | tuple[str, ...])
+_State = TypeVar("_State")
 
 
 class ComparedRuns(NamedTuple):
@@ -87,21 +89,11 @@ def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dic
             "after": after.snapshot.release.build_document(),
         },
         "summary": summarize_comparison(comparison),
-        "jobs": [
-            {"job": c.job, "before": _job_document(c.before), "after": _job_document(c.after)} for c in comparison.jobs
-        ],
-        "tasks": [
-            {"task": c.task, "before": _task_document(c.before), "after": _task_document(c.after)}
-            for c in comparison.tasks
-        ],
+        "jobs": [{"job": change.name, **_side_documents(change, _job_document)} for change in comparison.jobs],
+        "tasks": [{"task": change.name, **_side_documents(change, _task_document)} for change in comparison.tasks],
         "queues": [
-            {
-                "queue": c.queue,
-                "plugin": c.plugin,
-                "before": _amount_document(c.before),
-                "after": _amount_document(c.after),
-            }
-            for c in comparison.queues
+            {"queue": change.name[1], "plugin": change.name[0], **_side_documents(change, plain_json)}
+            for change in comparison.queues
         ],
         "panics": {"before": comparison.panics[0], "after": comparison.panics[1]},
         "firstDifference": _divergence_document(comparison.divergence, before, after),
@@ -109,9 +101,13 @@ def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dic
     }
 
 
-def _job_document(summary: JobSummary | None) -> dict[str, object] | None:
-    if summary is None:
-        return None
+def _side_documents(change: ChangedState[_Name, _State], document: Callable[[_State], object]) -> dict[str, object]:
+    """Both sides of a change; null on the side where the thing does not exist."""
+    sides = (("before", change.before), ("after", change.after))
+    return {word: None if side is None else document(side) for word, side in sides}
+
+
+def _job_document(summary: JobSummary) -> dict[str, object]:
     return {
         "queue": summary.queue,
         "outcome": summary.outcome,
@@ -125,19 +121,13 @@ def _job_document(summary: JobSummary | None) -> dict[str, object] | None:
     }
 
 
-def _task_document(outcome: TaskOutcome | None) -> dict[str, object] | None:
-    if outcome is None:
-        return None
+def _task_document(outcome: TaskOutcome) -> dict[str, object]:
     return {
         "job": outcome.job,
         "status": outcome.status.upstream_name,
         "node": outcome.node,
         "evicted": outcome.evicted,
     }
-
-
-def _amount_document(amount: Resource | None) -> object:
-    return None if amount is None else plain_json(amount)
 
 
 def _divergence_document(point: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:

@@ -85,6 +85,15 @@ def test_job_behind_one_that_may_not_reclaim_gets_no_turn() -> None:
     found = explain_by_name(recording, "default/s").dominant
     assert "queue-turns-ended" == found.cause
     assert "default/p was first in queue poor" in found.sentence
+    assert any(each.text.startswith("Suspend or delete default/p") for each in found.advice)
+
+
+def test_job_behind_one_that_has_all_it_needs_is_not_told_to_delete_it() -> None:
+    recording = reclaim(node("n1", cpu="8"), queue("poor"), victim_queue(8, "n1"), poor(2, name="p"), poor(1, name="s"))
+    found = explain_by_name(recording, "default/s").dominant
+    assert "queue-turns-ended" == found.cause
+    assert found.facts[0].startswith("default/p needs no more room;")
+    assert not any(each.text.startswith("Suspend or delete") for each in found.advice)
 
 
 def test_explain_names_reclaimable_for_a_job_that_old_reclaim_left_pending() -> None:

@@ -219,6 +219,32 @@ def test_pods_that_a_driver_has_created_in_another_queue_are_told(queue_of_execu
         assert told is any(words.startswith("Create them with annotation") for words in found.advice_texts)
 
 
+@pytest.mark.parametrize(("queues", "place"), [("b", "queue b"), ("bc", "queues b, c")])
+def test_pods_that_a_driver_has_created_in_several_pod_groups_are_not_said_to_be_in_one(
+    queues: str, place: str
+) -> None:
+    driver = [pod_group("j", queue="test", phase="Running"), *pods("j", 1, on="n1")]
+    groups = [pod_group(f"e{at}", queue=queues[at % len(queues)], phase="Running") for at in range(4)]
+    executors = owned([made for at in range(4) for made in pods(f"e{at}", 1, on="n1")], "Pod", "j-0")
+    snapshot = cluster(node("n1"), map(queue, ["test", *queues]), driver, groups, executors, conf=ENQUEUE)
+    for name in ("default/j", "default/e1"):
+        facts = [
+            fact for fact in explained(snapshot, name).dominant.facts if fact.startswith("4 pods that j-0 created")
+        ]
+        assert [f"are in 4 PodGroups of {place}: queue test, which j-0 is in, does not count them."] == [
+            fact.partition(") ")[2] for fact in facts
+        ]
+
+
+def test_a_pod_is_not_moved_to_the_node_on_which_it_runs() -> None:
+    hosts = [node("a", cpu="4", labels={"pool": "a"}), node("b", cpu="4", labels={"pool": "b"})]
+    runs = pods("j", 1, cpu="1500m", on="a", prefix="k", nodeSelector={"pool": "a"})
+    mine = [pod_group("j", min_member=2, phase="Running"), *pods("j", 1, cpu="3", nodeSelector={"pool": "a"})]
+    found = explained(cluster(hosts, mine, runs, conf=PLAIN))
+    assert "predicates-mixed" == found.cause_code
+    assert not any("also fits" in fact for fact in found.dominant.facts)
+
+
 @pytest.mark.parametrize("action", ["elect", "reserve", "electr"])
 def test_actions_that_are_gone_since_long_are_said_to_reserve_nothing(action: str) -> None:
     conf = conf_of("gang", "predicates", actions=f"allocate, {action}")

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, pods, priority_class, queue
+from tests.effort import at_most
 from tests.pending.test_component_reports import report, volcano_job
 from tests.pending.test_scheduler_down import seen_node
 from tests.pending.test_workloads import explained, owned
@@ -387,6 +388,32 @@ def test_a_pod_group_that_is_younger_than_its_pods_is_said_to_be_admitted_again(
     facts = [fact for fact in found.dominant.facts if fact.startswith("PodGroup j is 6h younger than its pod j-0")]
     assert told is bool(facts)
     assert not told or facts[0].endswith("after its admission, which is in this cycle.")
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_pods_without_a_creation_time_are_older_than_nothing(dated: bool) -> None:
+    made = [*pods("j", 1, cpu="99", created="2026-10-31T18:00:00Z"), *pods("j", 1, prefix="k", on="n1")]
+    made[1]["metadata"]["name"] = "j-1"
+    if not dated:
+        del made[1]["metadata"]["creationTimestamp"]
+    found = explained(cluster(node("n1"), _job("Running"), _owned_by_job([pod_group("j"), *made]), conf=PLAIN))
+    assert dated is any("younger" in fact for fact in found.dominant.facts)
+
+
+def test_recreated_pods_of_several_roles_are_compared_with_the_oldest_pod_behind_them() -> None:
+    hours = {"a-0": 18, "a-1": 13, "b-0": 14, "b-1": 12}
+    made = [made for name in hours for made in pods("j", 1, cpu="99", prefix=name)]
+    for each, (name, hour) in zip(made, hours.items(), strict=True):
+        each["metadata"].update(name=name, creationTimestamp=f"2026-10-31T{hour}:00:00Z")
+    found = explained(cluster(node("n1"), _job("Running"), _owned_by_job([pod_group("j"), *made]), conf=PLAIN))
+    assert any(fact.startswith("a-0, b-0 are younger than b-1: Job j recreated them") for fact in found.dominant.facts)
+
+
+def test_looking_for_recreated_pods_takes_no_square_of_the_pods() -> None:
+    made = pods("j", 2000, cpu="99", created="2026-10-31T18:00:00Z")
+    recording = replay_cycle(cluster(node("n1"), _job("Running"), _owned_by_job([pod_group("j"), *made]), conf=PLAIN))
+    with at_most(1.5):
+        explain_by_name(recording, "default/j")
 
 
 @pytest.mark.parametrize(("release", "part", "told"), [("v1.10.0", "20", True), ("v1.10.0", "100", False)])

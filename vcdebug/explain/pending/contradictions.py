@@ -5,6 +5,7 @@ where they are, and settings that nobody reads or checks.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from math import fsum
 from typing import Final, NamedTuple
 
@@ -22,10 +23,9 @@ from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.gotime import SECOND, parse_nanoseconds
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
-from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.names import NodeName, QueueName, TaskKey
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
@@ -160,40 +160,47 @@ def _stale_states(view: JobView) -> Iterator[str]:
         yield f"State Pending of Job {name} is its controller's alone and holds nothing up: {done}."
 
 
-_LATER_SECONDS: Final = 60
-"""Seconds by which an object is younger than others that its controller makes in one go."""
+_LATER: Final = timedelta(seconds=60)
+"""By how much an object is younger than others that its controller makes in one go."""
 
 
 def _recreated(view: JobView, name: str) -> Iterator[str]:
     """Yields sentences about the PodGroup and Pending pods that the controller of a Volcano Job has recreated."""
-    born = {key: parse_nanoseconds(task.pod.creation_timestamp) / SECOND for key, task in view.tasks.items()}
-    group, oldest = view.job.pod_group, min(view.tasks, key=lambda key: born[key], default=None)
-    made = parse_nanoseconds(view.job.creation_timestamp) / SECOND
-    if oldest is not None and made > born[oldest] + _LATER_SECONDS:
-        younger = f"is {format_age(made - born[oldest])} younger than its pod {view.tasks[oldest].name}"
+    times = {key: stated_time(task.pod.creation_timestamp) for key, task in view.tasks.items()}
+    born = {key: time for key, time in times.items() if time is not None}
+    group, oldest = view.job.pod_group, min(born, key=lambda key: born[key], default=None)
+    made = stated_time(view.job.creation_timestamp)
+    if oldest is not None and made is not None and made > born[oldest] + _LATER:
+        younger = (
+            f"is {format_age((made - born[oldest]).total_seconds())} younger than its pod {view.tasks[oldest].name}"
+        )
         opening = view.recording.timeline.opening_phases[view.job.uid]
         admits = ", which is in this cycle" if opening in ("", PENDING) and group.phase not in ("", PENDING) else ""
         then = f"its controller creates missing pods only after its admission{admits}"
         yield f"PodGroup {group.name} {younger}: it was deleted and recreated, and {then}."
-    again, elder = list[str](), ""
-    for key in (task.key for task in view.pending_at_open):
-        role, _, index = key.rpartition("-")
-        behind = (one for one in view.tasks if one.rpartition("-")[0] == role and _index_of(one) > _index_of(key))
-        older = next((one for one in behind if born[one] + _LATER_SECONDS < born[key]), None) if index else None
-        if older is not None:
-            again, elder = [*again, view.tasks[key].name], view.tasks[older].name
+    elders = _elders_behind(born)
+    again = [task for task in view.pending_at_open if task.key in elders]
     if again:
+        elder = view.tasks[min((elders[task.key] for task in again), key=lambda key: born[key])].name
         gone = "the earlier ones are gone (deleted, evicted, or lost with their node)"
         ended = any(task.status is TaskStatus.SUCCEEDED for task in view.tasks.values())
         keep = "; it counts only pods that exist, even of those that succeeded: keep their nodes" if ended else ""
         are, them = ("is", "it") if len(again) == 1 else ("are", "them")
-        recreated = f"Job {name} recreated {them}, since {gone}{keep}"
-        yield f"{join_names(again, 3)} {are} younger than {elder}: {recreated}."
+        names = join_names((task.name for task in again), 3)
+        yield f"{names} {are} younger than {elder}: Job {name} recreated {them}, since {gone}{keep}."
 
 
-def _index_of(key: str) -> int:
-    index = key.rpartition("-")[2]
-    return int(index) if index.isdigit() else -1
+def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:
+    """Pod → the oldest pod of its role with a higher index, for pods that are much younger than that one."""
+    elders: dict[TaskKey, TaskKey] = {}
+    parts = ((key, *key.rpartition("-")[::2]) for key in born)
+    for keys in group_by_key((role, (int(at), key)) for key, role, at in parts if at.isdecimal()).values():
+        oldest = None
+        for _, key in sorted(keys, reverse=True):
+            if oldest is not None and born[oldest] + _LATER < born[key]:
+                elders[key] = oldest
+            oldest = key if oldest is None or born[key] < born[oldest] else oldest
+    return elders
 
 
 _REFUSED_SECONDS: Final = 300

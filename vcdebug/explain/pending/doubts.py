@@ -15,6 +15,7 @@ from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod_group import INQUEUE, PENDING
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
@@ -101,15 +102,22 @@ _OLDEST_QUEUE_ONLY: Final = re.compile(r"v?1\.[0-3](\..*)?")
 
 
 def _served_instead(view: JobView) -> QueueName | None:
-    """An older queue with jobs, where the stated release may serve no other; None without one."""
+    """The oldest queue with jobs, where the stated release may serve no other; None for the job's own queue."""
     recording = view.recording
     is_ordered = {PROPORTION, CAPACITY} & {*recording.conf.plugin_names()}
     if is_ordered or not _OLDEST_QUEUE_ONLY.fullmatch(recording.snapshot.release.stated_name):
         return None
-    with_jobs = dict.fromkeys(job.queue for job in view.session.jobs.values())
-    queues = (view.session.queues[name] for name in with_jobs)
-    older = (queue.name for queue in queues if queue.creation_timestamp < view.queue.creation_timestamp)
-    return next(older, None)
+    oldest = _oldest_queue_with_jobs(recording)
+    return oldest.name if oldest is not None and oldest.creation_timestamp < view.queue.creation_timestamp else None
+
+
+@per_recording()
+def _oldest_queue_with_jobs(recording: Recording) -> QueueInfo | None:
+    """Of the queues with jobs and a stated age, the oldest."""
+    names = (job.queue for job in recording.session.jobs.values())
+    queues = [recording.session.queues[name] for name in dict.fromkeys(names)]
+    dated = (queue for queue in queues if queue.creation_timestamp)
+    return min(dated, key=lambda queue: queue.creation_timestamp, default=None)
 
 
 def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
@@ -117,8 +125,7 @@ def _iter_older_rules(view: JobView, finding: Finding) -> Iterator[str]:
     pending = view.pending_at_open
     if any(task.sch_gated for task in pending):
         yield "does not read scheduling gates"
-    placed = [task for task in pending if task not in view.unplaced_tasks]
-    if placed and len(placed) < len(pending):
+    if 0 < len(view.unplaced_tasks) < len(pending):
         yield "ends a job at its first pod that fits no node"
     if finding.cause in WITHOUT_QUOTA and (older := _served_instead(view)):
         yield f"may serve only queue {older}, which is older: no plugin orders queues, #1496"

@@ -193,10 +193,12 @@ def own_users(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     node = fits.nearest_node
     if not fits.view.detailed or node is None or not node.short or node.kind == "too small":
         return [], ()
-    own = [task for task in fits.tasks_on(node.name) if task.key in fits.view.tasks]
+    opening = fits.view.recording.timeline.opening_tasks
+    own = [task for task in fits.tasks_on(node.name) if task.key in fits.view.tasks and opening[task.key].node]
     for task in sorted(own, key=lambda task: task.key)[:_MAX_MOVED]:
         room = node.future_idle.clone().add(task.resreq)
-        others = fits.for_task(task).free_nodes if fits.task.init_resreq.less_equal(room) else ()
+        free_nodes = fits.for_task(task).free_nodes if fits.task.init_resreq.less_equal(room) else ()
+        others = [other for other in free_nodes if other.name != node.name]
         if others:
             also = join_names(other.name for other in others)
             here = f"{task.name} of the same job runs on {node.name}"

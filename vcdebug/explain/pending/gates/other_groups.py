@@ -86,20 +86,32 @@ def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
     if not created:
         return
     leaders = [key for task in view.tasks.values() for key in (task.key, *owner_keys(task.pod.manifest))]
-    tasks, jobs = view.recording.timeline.tasks, view.session.jobs
-    for leader in (tasks[key] for key in dict.fromkeys(map(TaskKey, leaders)) if key in created and key in tasks):
-        home = jobs[leader.job].queue if leader.job in jobs else view.queue.name
-        strays = [task for task in created[leader.key] if task.job in jobs and jobs[task.job].queue != home]
-        if strays:
-            amount = format_resource(sum_resources(task.resreq for task in strays))
-            pods = f"{count_noun(len(strays), 'pod')} that {leader.name} created"
-            other, are = jobs[strays[0].job], verb_for(len(strays), "is")
-            uncounted = f"queue {home}, which {leader.name} is in, does not count them"
-            fact = f"{pods} ({amount}) {are} in PodGroup {other.name} of queue {other.queue}: {uncounted}."
-            group = jobs[leader.job].name if leader.job in jobs else leader.name
-            spark = "Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps"
-            how = f"{GROUP_ANNOTATION}: {group}{f' ({spark})' if _is_spark(leader.pod) else ''}"
-            yield fact, Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home}.")
+    for leader in dict.fromkeys(map(TaskKey, leaders)):
+        found = _split_by(view.recording, leader) if leader in created else None
+        if found is not None:
+            yield found
+
+
+@per_recording()
+def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
+    """(fact, advice) about the pods that a pod created in other queues than its own; None without such pods."""
+    leader, jobs = recording.timeline.tasks.get(key), recording.session.jobs
+    home = jobs[leader.job] if leader is not None and leader.job in jobs else None
+    created = [task for task in _created_pods(recording)[key] if task.job in jobs]
+    strays = [task for task in created if home is not None and jobs[task.job].queue != home.queue]
+    if leader is None or home is None or not strays:
+        return None
+    amount = format_resource(sum_resources(task.resreq for task in strays))
+    pods = f"{count_noun(len(strays), 'pod')} that {leader.name} created"
+    others = {task.job: jobs[task.job] for task in strays}
+    queues = list(dict.fromkeys(other.queue for other in others.values()))
+    groups = f"PodGroup {jobs[strays[0].job].name}" if len(others) == 1 else count_noun(len(others), "PodGroup")
+    place = f"{groups} of queue{'s' if len(queues) > 1 else ''} {join_names(queues)}"
+    uncounted = f"queue {home.queue}, which {leader.name} is in, does not count them"
+    spark = "Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps"
+    how = f"{GROUP_ANNOTATION}: {home.name}{f' ({spark})' if _is_spark(leader.pod) else ''}"
+    advice = Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home.queue}.")
+    return f"{pods} ({amount}) {verb_for(len(strays), 'is')} in {place}: {uncounted}.", advice
 
 
 def _is_spark(pod: Pod) -> bool:

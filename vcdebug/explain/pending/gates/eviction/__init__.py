@@ -10,17 +10,18 @@ from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.no_node import failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
-from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.fit_errors import FitStatus
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import fits_without, requested_together
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
 from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIATE
@@ -290,31 +291,30 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
     is_served = all(starving_answers) if starving_answers else serves_every_job(view)
     if not evicts_without_statement(view, action) or not is_served:
         return None
-    start, end = view.action_starts(action) or 0, view.action_ends(action) or len(recording)
-    turns = [turn for turn in recording.index.spans_of(Level.QUEUE, queue) if start < turn.first <= end]
-    jobs = [span for turn in turns for span in spans_inside(recording, turn) if span.level is Level.JOB]
-    if not jobs or jobs[-1].name == view.job.uid:
+    ending = _last_tried_job(recording, queue, action)
+    if ending is None or ending.name == view.job.uid:
         return None
-    other_job, seq = jobs[-1].name, jobs[-1].first
-    release = recording.snapshot.release.display_name()
-    reason = f"{action} did not try it; {other_job} was first in queue {queue}"
+    other, release = ending.name, recording.snapshot.release.display_name()
+    why, removal = _end_of_turns(recording, other, action)
+    reason = f"{action} did not try it; {other} was first in queue {queue}"
     facts = (
-        f"{_refusal_words(view, action, other_job)}; {release} then skips the rest of the queue.",
+        f"{why}; {release} then skips the rest of the queue.",
         f"No node has room for {task.name} ({amount_text.format_resource(task.init_resreq)}).",
     )
-    higher = f"Give {view.job.uid} a higher priority than {other_job}, or use another queue."
-    delete, other = (
-        f"Suspend or delete {other_job}, which is refused before it.",
-        view.session.jobs[other_job],
-    )
-    pods = () if other.ready_task_num() else other.tasks.values()
-    edits = (*(f"Pod/{pod.key}:-" for pod in pods), f"PodGroup/{other_job}:-") if pods else ()
-    evidence = proof_of(seq, f"{other_job} is the last job of queue {queue} that is tried")
-    numbers, advice = (
-        amount_numbers("request", task.init_resreq),
-        (Advice.for_owner(higher), Advice.queue_admin(delete, *edits)),
-    )
+    higher = f"Give {view.job.uid} a higher priority than {other}, or use another queue."
+    evidence = proof_of(ending.first, f"{other} is the last job of queue {queue} that is tried")
+    numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(higher), *removal)
     return view.pending(Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+
+
+@per_recording()
+def _last_tried_job(recording: Recording, queue: QueueName, action: str) -> Span | None:
+    """The job at which the queue's turns in an action ended; None where no job of it was tried."""
+    start, end = (action_seqs(recording, edge).get(action) for edge in ("start", "end"))
+    turns = recording.index.spans_of(Level.QUEUE, queue)
+    during = (turn for turn in reversed(turns) if (start or 0) < turn.first <= (end or len(recording)))
+    jobs = ([span for span in spans_inside(recording, turn) if span.level is Level.JOB] for turn in during)
+    return next((tried[-1] for tried in jobs if tried), None)
 
 
 def serves_every_job(view: JobView) -> bool:
@@ -322,14 +322,22 @@ def serves_every_job(view: JobView) -> bool:
     return view.recording.snapshot.release.has_older_form(RECLAIM_BEYOND_STARVING)
 
 
-def _refusal_words(view: JobView, action: str, job: JobId) -> str:
-    """Why another job could not reclaim: the last refusal of its queue, with the amounts."""
-    other = JobView(view.recording, job, detailed=False)
-    tries = [attempt for visit in other.visits_of(action) for attempt in visit.tries]
+@per_recording()
+def _end_of_turns(recording: Recording, job: JobId, action: str) -> tuple[str, tuple[Advice, ...]]:
+    """(why a job ended its queue's turns: the last refusal with its amounts, or its needs are met; its removal)."""
+    view = JobView(recording, job, detailed=False)
+    answers = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
+    if not view.unplaced_tasks or (answers and not answers[-1]):
+        return f"{job} needs no more room", ()
+    words = f"Suspend or delete {job}, which is refused before it."
+    pods = () if view.job.ready_task_num() else view.job.tasks.values()
+    edits = (*(f"Pod/{pod.key}:-" for pod in pods), f"PodGroup/{job}:-") if pods else ()
+    removal = (Advice.queue_admin(words, *edits),)
+    tries = [attempt for visit in view.visits_of(action) for attempt in visit.tries]
     asked = (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream)
     refusals = [(attempt, *call) for attempt in tries for point in asked for call in attempt.refusals(point)]
     if not refusals:
-        return f"{job} could not reclaim"
+        return f"{job} could not reclaim", removal
     attempt, seq, event = refusals[-1]
-    finding = queue_limits.not_preemptive_finding(other, other.tasks[attempt.task], seq, event)
-    return f"{job} could not reclaim: {finding.headline.reason}"
+    finding = queue_limits.not_preemptive_finding(view, view.tasks[attempt.task], seq, event)
+    return f"{job} could not reclaim: {finding.headline.reason}", removal

@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.logs.log_cases import (
-    CASES,
-    copied,
-    lines_in,
-    own_log,
-    position,
-    quieter,
-)
+from tests.logs.log_cases import CASES, copied, lines_in, own_log, position, quieter
 from tests.recorded import find_recorded, recorded, recorded_path
 from vcdebug.comparison.scheduler_log import Disagreement, check_log
 from vcdebug.errors import VcdebugError

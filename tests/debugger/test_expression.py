@@ -10,12 +10,7 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import find_stops
 from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.expression import (
-    AnyOf,
-    KnownFields,
-    Value,
-    parse_expression,
-)
+from vcdebug.debugger.expression import AnyOf, KnownFields, Value, parse_expression
 from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.recording.recording import Recording

@@ -23,13 +23,7 @@ from vcdebug.snapshot.sources import list_bundled as bundled_names
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixKind, smaller_amount
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
-from vcdebug.whatif.fixes.search import (
-    FixSearch,
-    describe_conclusion,
-    run_search,
-    start_search,
-    trials_of,
-)
+from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, trials_of
 from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_names()])

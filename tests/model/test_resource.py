@@ -8,14 +8,7 @@ import pytest
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.queue import exceeded_part, share_of
-from vcdebug.model.resource import (
-    INFINITY,
-    MAX_FLOAT64,
-    ZERO,
-    Resource,
-    is_scalar_resource_name,
-    resource_max,
-)
+from vcdebug.model.resource import INFINITY, MAX_FLOAT64, ZERO, Resource, is_scalar_resource_name, resource_max
 
 GPU = "nvidia.com/gpu"
 

@@ -7,18 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, queue
-from tests.pending.situations import (
-    CLASSES,
-    FALSE,
-    OVERCOMMIT,
-    PLAIN,
-    RECLAIM,
-    WANTED,
-    conf,
-    nodes,
-    running,
-    wanted,
-)
+from tests.pending.situations import CLASSES, FALSE, OVERCOMMIT, PLAIN, RECLAIM, WANTED, conf, nodes, running, wanted
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug import amount_text
 from vcdebug.explain import answer as amounts

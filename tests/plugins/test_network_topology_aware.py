@@ -5,17 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.builders import (
-    cluster,
-    conf_of,
-    hyper_node,
-    node,
-    open_session,
-    pod,
-    pod_group,
-    pods,
-    task,
-)
+from tests.builders import cluster, conf_of, hyper_node, node, open_session, pod, pod_group, pods, task
 from tests.effort import at_most
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments

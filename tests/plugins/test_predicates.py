@@ -6,12 +6,7 @@ import pytest
 
 from tests.builders import amounts, node, pod, task
 from tests.plugins.filtering import HOSTNAME, ZONE, judge, labelled, note_codes, opened, place, prepare, reasons
-from vcdebug.framework.hooks import (
-    BATCH_NODE_ORDER,
-    SIMULATE_ADD_TASK,
-    SIMULATE_PREDICATE,
-    SIMULATE_REMOVE_TASK,
-)
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.plugin_answers import ScoreError
 from vcdebug.model.fit_errors import FitStatus

@@ -3,18 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.builders import (
-    amounts,
-    cluster,
-    conf_of,
-    hyper_node,
-    metadata,
-    node,
-    pod,
-    pod_group,
-    pods,
-    queue,
-)
+from tests.builders import amounts, cluster, conf_of, hyper_node, metadata, node, pod, pod_group, pods, queue
 from tests.releases.shown_before_1_11 import BEFORE_1_11, BESIDE_BEFORE_1_11
 from tests.releases.shown_before_1_12 import BEFORE_1_12, BESIDE_BEFORE_1_12
 from tests.releases.shown_before_1_13 import BEFORE_1_13

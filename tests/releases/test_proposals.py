@@ -3,11 +3,7 @@
 import pytest
 
 from tests.builders import cluster, node, open_session, pod_group, pods, task
-from tests.releases.shown_proposals import (
-    queue_on_the_seventh_level,
-    queue_that_is_not_preemptable,
-    quota,
-)
+from tests.releases.shown_proposals import queue_on_the_seventh_level, queue_that_is_not_preemptable, quota
 from tests.scenarios.questions import asked
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.pending.explanation import explain_by_name

@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tests.scalar.predicates_twin import (
-    existing_matches,
-    included,
-    incoming_matches,
-    matching_pods,
-    spread_selector,
-)
+from tests.scalar.predicates_twin import existing_matches, included, incoming_matches, matching_pods, spread_selector
 from tests.scalar.world import HOSTNAME, PREFERRED, ZONE, World, has_affinity, preferred
 from vcdebug.gomath import int_div, trunc_int64
 from vcdebug.kube.node_affinity import node_term

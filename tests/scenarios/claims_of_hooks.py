@@ -1,18 +1,6 @@
 """Claims of the articles about sessions and resources: hooks, fields, operations on resources."""
 
-from tests.scenarios.claims import (
-    BLOCKED,
-    FITS,
-    PIPELINES,
-    PODS,
-    QUOTA,
-    RECLAIM,
-    SPENT,
-    TURNS,
-    WORKS,
-    Claim,
-    claim,
-)
+from tests.scenarios.claims import BLOCKED, FITS, PIPELINES, PODS, QUOTA, RECLAIM, SPENT, TURNS, WORKS, Claim, claim
 
 SHUFFLE = "shuffle-clears-nodes"
 ASKED = (

@@ -216,7 +216,7 @@ def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -
     before, after = (recording.timeline.state_at(at_seq).tasks[event.task] for at_seq in (seq - 1, seq))
     if event.op == record.ALLOCATE_OP and (before.status, before.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
-    if event.op == "unallocate" and after.status is TaskStatus.PIPELINED:
+    if event.op == record.UNALLOCATE_OP and after.status is TaskStatus.PIPELINED:
         return {"pipelined": 1}
     return {}
 

@@ -24,7 +24,6 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_before
 from vcdebug.recording.visits import spans_inside, starts_after_pop
 
-NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, rolled back", "enough room", "not enough room"
@@ -154,7 +153,7 @@ def _count_single_checks(recording: Recording, span: Span) -> tuple[int, int]:
 
 
 def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
-    if task.pod.preemption_policy == NEVER_PREEMPT:
+    if task.pod.preemption_policy == "Never":
         return "its preemptionPolicy is Never"
     for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
         if event.point in (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream) and event.result is False:

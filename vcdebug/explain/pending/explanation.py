@@ -40,10 +40,7 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.gates.not_in_session import (
-    capture_incomplete,
-    incomplete,
-)
+from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals

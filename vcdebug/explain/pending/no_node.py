@@ -38,7 +38,7 @@ from vcdebug.explain.pending.room_takers import (
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import UNALLOCATE_OP, OpEvent
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
@@ -48,8 +48,6 @@ from vcdebug.plugins import PREDICATES, TDM, USAGE
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.manifest import name_of
-
-UNDO_ALLOCATION = "unallocate"
 
 
 def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
@@ -78,7 +76,7 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
         return None
     seq, event = passes[-1]
     operations = [(s, e) for attempt in attempts for s, e in attempt.events if isinstance(e, OpEvent) and s > seq]
-    if operations and (operations[-1][1].op, operations[-1][1].task) == (UNDO_ALLOCATION, task.key):
+    if operations and (operations[-1][1].op, operations[-1][1].task) == (UNALLOCATE_OP, task.key):
         return _refused_placement_finding(view, task, *operations[-1])
     feasible = count_noun(len(event.feasible), "node")
     reason = f"scoring failed for {task.name}, which fits {feasible}"

@@ -35,15 +35,7 @@ from vcdebug.plugins import (
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
-from vcdebug.snapshot.manifest import (
-    JsonDict,
-    labels_of,
-    name_of,
-    object_in,
-    object_list,
-    spec_of,
-    status_of,
-)
+from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere

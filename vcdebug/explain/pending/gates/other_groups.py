@@ -12,11 +12,7 @@ from vcdebug.amount_text import count_noun, format_resource, join_names, verb_fo
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, ungrouped_pods, workloads_of
-from vcdebug.explain.pending.gates.not_in_session import (
-    ended_job,
-    opening_evidence,
-    other_scheduler_finding,
-)
+from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod

@@ -19,7 +19,7 @@ from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.room_takers import room_takers
 from vcdebug.explain.plugins.gang import operation_lines
-from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
+from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, Level, OpEvent, StatementEvent
 from vcdebug.framework.replay_options import WorkBound, work_of_events
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -203,7 +203,6 @@ def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> st
 
 # A committed statement evicted pods for a job, and a later step rolled back its placements.
 
-UNDOING_OPS = ("unallocate", "unpipeline")
 MAX_VICTIMS = 6
 
 
@@ -250,7 +249,7 @@ def _lost_plan_finding(
 def _find_undoing(view: JobView, after: Seq, lost_tasks: Sequence[TaskKey]) -> tuple[Seq | None, str]:
     """(event, action) that rolled back the first placement; None and empty if no event did."""
     for seq, event in view.recording.events_of_type(OpEvent):
-        if seq > after and event.op in UNDOING_OPS and event.task in lost_tasks:
+        if seq > after and event.op in (UNALLOCATE_OP, UNPIPELINE_OP) and event.task in lost_tasks:
             return seq, view.recording.span_tree.name_around(seq, Level.ACTION)
     return None, ""
 

@@ -17,7 +17,7 @@ from vcdebug.explain.pending.gates.eviction import entitlement, veto
 from vcdebug.explain.pending.no_node import failure_facts, search_evidence
 from vcdebug.explain.plugins import gang
 from vcdebug.framework import hooks
-from vcdebug.framework.record import HookEvent, Level, Span
+from vcdebug.framework.record import UNPIPELINE_OP, HookEvent, Level, Span
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.task import TaskInfo
@@ -26,8 +26,6 @@ from vcdebug.recording.state_before import fits_without, requested_together
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
 from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIATE
 
-NEVER_PREEMPT = "Never"
-UNDO_PIPELINE = "unpipeline"
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
@@ -170,7 +168,7 @@ def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFit
     failed_tries = visit.unplaced or list(visit.tries)
     attempt = next((failed_try for failed_try in failed_tries if failed_try.task == task.key), failed_tries[0])
     tried_task = view.tasks[attempt.task]
-    if tried_task.pod.preemption_policy == NEVER_PREEMPT:
+    if tried_task.pod.preemption_policy == "Never":
         finding = entitlement.never_preempt_finding(view, visit, tried_task)
     elif refusals := [*attempt.refusals(hooks.PREEMPTIVE.upstream), *attempt.refusals(hooks.ALLOCATABLE.upstream)]:
         finding = queue_limits.not_preemptive_finding(view, tried_task, *refusals[-1])
@@ -209,7 +207,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
             return queue_limits.not_allocatable_finding(view, task, fits, *calls[-1], after=after)
         if objections:
             return _predicate_finding(view, attempt, node, fits, *objections[-1])
-        undo_seqs = [s for s, e in node.operations if (e.op, e.task) == (UNDO_PIPELINE, task.key)]
+        undo_seqs = [s for s, e in node.operations if (e.op, e.task) == (UNPIPELINE_OP, task.key)]
         if undo_seqs:
             # A plugin's event handler rejected the reservation of a node that passed the predicates.
             note_text = " ".join(note.text for note in view.recording.notes_at(undo_seqs[-1]))

@@ -1,7 +1,6 @@
 """A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
 from collections.abc import Iterator
-from math import fsum
 
 from msgspec.structs import replace
 
@@ -344,19 +343,26 @@ def _deserved_finding(
 
 def _parents_to_raise(view: JobView, names: list[str], total: Resource) -> Iterator[tuple[QueueName, list[str]]]:
     """Yields (parent, edits) where a parent states less as deserved than its children would: capacity rejects that."""
-    child, children = view.queue, queue_index.children_of(view.recording)
+    child = view.queue
     carried = {name: total.get(name) for name in names}
     for parent in queue_index.queue_and_ancestors(view.recording, child)[1:]:
         stated, edits = Resource.from_list(parent.deserved or {}), list[str]()
-        others = [view.session.queues[name] for name in children.get(parent.name, ()) if name != child.name]
+        own, siblings = Resource.from_list(child.deserved or {}), _deserved_by_children(view.recording, parent.name)
         for name in names if parent.deserved else ():
-            carried[name] += fsum(Resource.from_list(one.deserved or {}).get(name) for one in others)
+            carried[name] += max(siblings.get(name) - own.get(name), 0.0)
             if stated.get(name) < carried[name]:
                 amount = amount_text.quantity_text(name, carried[name])
                 edits.append(f"Queue/{parent.name}:spec.deserved{field_step(name)}={amount}")
         if edits:
             yield parent.name, edits
         child = parent
+
+
+@per_recording()
+def _deserved_by_children(recording: Recording, queue: QueueName) -> Resource:
+    """What the children of a queue state as deserved, together."""
+    children = (recording.session.queues[name] for name in queue_index.children_of(recording).get(queue, ()))
+    return sum_resources(Resource.from_list(child.deserved) for child in children if child.deserved)
 
 
 def _format_weight(view: JobView, plugin: str) -> str:

@@ -466,3 +466,15 @@ def test_the_short_fixes_of_a_thread_name_what_a_maintainer_would_change(thread:
     found = [plan.plan_words for plan in short_plans(search)]
     assert shown in found if shown else not found
     assert not [words for words in found if words.startswith("Delete") and words != shown]
+
+
+@pytest.mark.parametrize(("selected", "words"), [(1, "node g0 when its"), (5, "1 node when the")])
+def test_of_many_cordoned_nodes_only_those_that_the_pods_select_are_uncordoned(selected: int, words: str) -> None:
+    hosts = [node(f"c{number}", cpu="64") for number in range(6)]
+    hosts += [node(f"g{number}", cpu="8", labels={"pool": "gpu"}) for number in range(selected)]
+    for host in hosts:
+        host["spec"]["unschedulable"] = True
+    blocked = [pod_group("j"), *pods("j", 1, cpu="4", nodeSelector={"pool": "gpu"})]
+    found = next(iter(proven(cluster(hosts, blocked, conf=CONF), "default/j")))
+    assert found.startswith(f"Uncordon {words} maintenance is done")
+    assert "c0" not in found

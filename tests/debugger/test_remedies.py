@@ -126,18 +126,6 @@ def test_of_many_broken_nodes_as_many_are_repaired_as_the_job_needs_in_few_repla
     assert "Repair 2 nodes (NotReady): b0, b1" == search.best_plans[0].plan_words
 
 
-@pytest.mark.parametrize(("selected", "words"), [(1, "node g0 when its"), (5, "1 node when the")])
-def test_of_many_cordoned_nodes_only_those_that_the_pods_select_are_uncordoned(selected: int, words: str) -> None:
-    hosts = [node(f"c{number}", cpu="64") for number in range(6)]
-    hosts += [node(f"g{number}", cpu="8", labels={"pool": "gpu"}) for number in range(selected)]
-    for host in hosts:
-        host["spec"]["unschedulable"] = True
-    blocked = [pod_group("j"), *pods("j", 1, cpu="4", nodeSelector={"pool": "gpu"})]
-    found = next(iter(proven(cluster(hosts, blocked, conf=CONF), "default/j")))
-    assert found.startswith(f"Uncordon {words} maintenance is done")
-    assert "c0" not in found
-
-
 def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
     """The number of Pending jobs is checked, or a survey without any jobs would pass too."""
     # The pod of persist-bound-meanwhile already has a node, which the next cycle sees: no fix is needed.

@@ -1,7 +1,7 @@
 """Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -13,12 +13,9 @@ from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import SchedulerConf, find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
-from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import CPU, Resource
-from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import (
     CAPACITY,
     CONFORMANCE,
@@ -39,7 +36,7 @@ from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
-from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere
+from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere, select_useful_nodes
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
@@ -95,7 +92,7 @@ def _of_some_nodes(
     kind: fix.FixKind | None,
 ) -> Iterator[fix.Fix]:
     """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all."""
-    names = list(edits) if len(edits) <= _MAX_SINGLE_NODES else _most_useful_first(situation, edits)
+    names = list(edits) if len(edits) <= _MAX_SINGLE_NODES else select_useful_nodes(situation, edits)
     if len(names) <= _MAX_SINGLE_NODES:
         for name in names:
             yield fix.cluster_fix(f"{verb} node {name}{note}", *edits[name], causes=_NODE_CAUSES, kind=kind)
@@ -109,25 +106,6 @@ def _of_some_nodes(
         for count in counts
     ]
     yield fix.cluster_fix(f"{verb} {fix.AMOUNT_BLANK}", causes=_NODE_CAUSES, kind=kind).with_sizes(*sizes)
-
-
-def _most_useful_first(situation: fix.FixSituation, names: Collection[NodeName]) -> list[NodeName]:
-    """Nodes that a Pending pod selects (all, if none), first those with room for each Pending pod, then by free cpu."""
-    nodes, tasks = situation.recording.session.nodes, situation.job.tasks.values() if situation.job is not None else ()
-    pending = [task.init_resreq for task in tasks if task.status is TaskStatus.PENDING]
-    # Pods of a job are mostly alike: each distinct request and selector is compared with the nodes once.
-    requests = {tuple(request.items()): request for request in pending}.values()
-    specs = [pod.spec for pod in situation.pending_pods]
-    distinct = {str((spec.get("nodeSelector"), spec.get("affinity"))): spec for spec in specs}.values()
-    affinities = [required_node_affinity(spec) for spec in distinct]
-
-    def room_key(name: NodeName) -> tuple[bool, float]:
-        idle = nodes[name].future_idle() if name in nodes else Resource()
-        return not all(request.less_equal(idle) for request in requests), -idle.get(CPU)
-
-    labels = {name_of(node): labels_of(node) for node in situation.snapshot.objects_of("Node")}
-    selected = [name for name in names if any(one.matches_group(labels[name], name) for one in affinities)]
-    return sorted(selected or names, key=room_key)
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -1,6 +1,6 @@
 """Fixes of the job owner: smaller requests and fewer constraints of the pods."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names
@@ -14,6 +14,8 @@ from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import csi_drivers, limit_key_function
+from vcdebug.model.resource import CPU, Resource
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
@@ -295,3 +297,22 @@ def _blocking_taints(
         for taint in parse_taints(spec_of(node).get("taints"))
         if may_be_changed(taint, node) and not all(is_tolerated(taint, entries) for entries in tolerations)
     )
+
+
+def select_useful_nodes(situation: fix.FixSituation, names: Collection[NodeName]) -> list[NodeName]:
+    """Nodes that a Pending pod selects (all, if none), first those with room for each Pending pod, then by free cpu."""
+    nodes, tasks = situation.recording.session.nodes, situation.job.tasks.values() if situation.job is not None else ()
+    pending = [task.init_resreq for task in tasks if task.status is TaskStatus.PENDING]
+    # Pods of a job are mostly alike: each distinct request and selector is compared with the nodes once.
+    requests = {tuple(request.items()): request for request in pending}.values()
+    specs = [pod.spec for pod in situation.pending_pods]
+    distinct = {str((spec.get("nodeSelector"), spec.get("affinity"))): spec for spec in specs}.values()
+    affinities = [required_node_affinity(spec) for spec in distinct]
+
+    def room_key(name: NodeName) -> tuple[bool, float]:
+        idle = nodes[name].future_idle() if name in nodes else Resource()
+        return not all(request.less_equal(idle) for request in requests), -idle.get(CPU)
+
+    labels = {name_of(node): labels_of(node) for node in situation.snapshot.objects_of("Node")}
+    selected = [name for name in names if any(one.matches_group(labels[name], name) for one in affinities)]
+    return sorted(selected or names, key=room_key)

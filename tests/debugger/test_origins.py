@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, node, pod, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import GOLDEN, bundled, cases, golden, one_of_each_family, recorded, recorded_path, user_questions
 from vcdebug.debugger import figures
 from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, FigureFact, Origin
@@ -17,6 +17,7 @@ from vcdebug.debugger.figures import (
     figure_value,
     parse_figure_line,
 )
+from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.debugger.origins import find_fact, origin_of
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
@@ -293,3 +294,28 @@ def test_a_phase_is_written_by_enqueue_after_the_votes_and_never_by_a_hook_that_
             sources = origin_of(recording, FigureFact(figure, change.seq)).sources
             events = [recording.event_at(s.fact.seq) for s in sources if isinstance(s.fact, EventFact)]
             assert [] == [event for event in events if getattr(event, "point", "") == "JobEnqueued"]
+
+
+@pytest.mark.parametrize(
+    ("tree", "name", "guarantees", "whole"),
+    [
+        ("true", "a", ["a", "b"], "n1"),
+        ("true", "b", ["a", "b"], "n1"),
+        ("true", "c", ["c"], "a"),
+        ("true", "root", [], "n1"),
+        ("false", "c", ["a", "b", "c"], "n1"),
+    ],
+)
+def test_a_limit_leads_to_the_guarantees_of_the_queues_that_share_the_same_amount(
+    tree: str, name: str, guarantees: list[str], whole: str
+) -> None:
+    """A queue without a parent is a child of the root; without a tree parents mean nothing."""
+    queues = [queue("root"), queue("default", parent="root"), queue("b")]
+    queues += [queue("a", parent="root"), queue("c", parent="a")]
+    for each in queues[2:]:
+        each["spec"]["guarantee"] = {"resource": {"cpu": "1"}}
+    conf = conf_of("gang", "predicates capacity", arguments={"capacity": {"enableHierarchy": tree}})
+    recording = replay_cycle(cluster(node("n1"), queues, pod_group("j", queue="c"), pods("j", 1), conf=conf))
+    found = [one.fact for one in opening_origin(recording, Figure("queue", name, "realCapability", "cpu")).sources]
+    assert guarantees == sorted(fact.name for fact in found if isinstance(fact, FieldFact))
+    assert [whole] == [fact.figure.name for fact in found if isinstance(fact, FigureFact)]

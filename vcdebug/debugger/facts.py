@@ -11,7 +11,7 @@ from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import JsonObject, key_of, metadata_of, name_of
 
@@ -111,14 +111,12 @@ def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
             yield field
 
 
-def stated_queue_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
-    """The fields that limit a dimension of the queue: its own, and for the real capability what its siblings keep."""
+def stated_queue_fields(recording: Recording, figure: Figure, rivals: Iterable[QueueName]) -> Iterator[FieldFact]:
+    """The fields that limit a dimension of the queue: its own, and for the real capability what its rivals keep."""
     queues = {name_of(manifest): manifest for manifest in recording.snapshot.objects_of("Queue")}
-    parents = {name: (manifest.get("spec") or {}).get("parent") for name, manifest in queues.items()}
-    siblings = (name for name in queues if name != figure.name and parents[name] == parents.get(figure.name))
     own = (("deserved",), ("capability",), ("guarantee", "resource"))
     paths = [(figure.name, path) for path in (own if figure.part == "deserved" else own[1:])]
-    paths += [(name, own[-1]) for name in siblings if figure.part != "deserved"]
+    paths += [(name, own[-1]) for name in rivals if figure.part != "deserved"]
     for name, path in paths:
         field = read_field("Queue", queues.get(name, {}), "spec", *path, *((figure.dim,) if figure.dim else ()))
         if field is not None:

@@ -7,9 +7,16 @@ from msgspec import Struct
 
 from vcdebug.debugger import facts, figures
 from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
-from vcdebug.explain.decisions.queue_figures import counted_queues, real_capability, reservation_ledger, stated_deserved
+from vcdebug.explain.decisions.queue_figures import (
+    capacity_tree,
+    counted_queues,
+    real_capability,
+    reservation_ledger,
+    stated_deserved,
+)
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import OVERCOMMIT
@@ -138,6 +145,7 @@ def _derive_limit(recording: Recording, figure: Figure) -> facts.Origin:
     """A queue's deserved amount or real capability, by the formula of the quota plugin."""
     find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
     equation = find_equation(recording, figure.name)
+    parent, rivals = _shared_amount(recording, figure.name)
     nodes = [facts.Source("node", fact) for fact in facts.cluster_total(recording, figure.dim)]
     if equation is None:
         asked = facts.figure_parts(figure, ("request",), 0)
@@ -145,8 +153,21 @@ def _derive_limit(recording: Recording, figure: Figure) -> facts.Origin:
         weights = (facts.Source("weight", facts.FigureFact(weight, 0)) for weight in figures_of)
         rule = "shared out by weight, no queue gets more than it requests"
         return facts.first_sources(rule, "fact", (*asked, *weights, *nodes))
-    fields = facts.field_sources(facts.stated_queue_fields(recording, figure))
-    return facts.first_sources(equation.formula, "fact", fields if figure.part == "deserved" else (*fields, *nodes))
+    fields = facts.field_sources(facts.stated_queue_fields(recording, figure, rivals))
+    of_parent = [facts.Source("parent", facts.FigureFact(figure._replace(name=parent), 0))]
+    whole = () if figure.part == "deserved" else of_parent if parent else nodes
+    return facts.first_sources(equation.formula, "fact", (*fields, *whole))
+
+
+def _shared_amount(recording: Recording, name: QueueName) -> tuple[QueueName, list[QueueName]]:
+    """(parent that limits a queue, empty for the cluster; other queues with guarantees from the same amount)."""
+    queues = recording.session.queues
+    if capacity_tree(recording) is None:
+        return "", [other for other in queues if other != name]
+    parents = {queue.name: queue.parent or ROOT_QUEUE for queue in queues.values() if queue.name != ROOT_QUEUE}
+    parent = parents.get(name, "")
+    rivals = [other for other, of_other in parents.items() if of_other == parent and other != name]
+    return "" if parent == ROOT_QUEUE else parent, rivals
 
 
 def _derive_overcommit(recording: Recording, figure: Figure) -> facts.Origin:

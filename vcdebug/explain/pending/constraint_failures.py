@@ -9,6 +9,7 @@ from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, Constr
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
+from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
@@ -27,6 +28,7 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
 from vcdebug.recording.state_before import requested_together
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -168,6 +170,26 @@ def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
+def _shard_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Nodes of other schedulers' shards, which hard sharding keeps this scheduler from."""
+    snapshot, outside = fits.view.recording.snapshot, [node.name for node in fits.refused_for(NOT_IN_SHARD)]
+    if not outside:
+        return
+    shards = {name_of(one): spec_of(one).get("nodesDesired") or () for one in snapshot.objects_of("NodeShard")}
+    by_owner = group_by_key((next((name for name in shards if node in shards[name]), ""), node) for node in outside)
+    places = join_names(
+        f"{join_names(nodes)} {verb_for(len(nodes), 'is')} in {f'shard {owner}' if owner else 'no shard'}"
+        for owner, nodes in by_owner.items()
+    )
+    own, words = (
+        snapshot.flags.sharding_name,
+        "Set --scheduler-sharding-mode=soft: with a full shard it then uses nodes outside it.",
+    )
+    soft = Advice.cluster_admin(words, "flag:sharding_mode=soft")
+    more = Advice.cluster_admin(f"Let the sharding controller give shard {own} more nodes.")
+    yield ConstraintFailure(f"{places}; in hard mode this scheduler uses only shard {own}", (soft, more))
+
+
 def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
     near, job, session = fits.nearest_node, fits.view.job, fits.view.session
@@ -212,6 +234,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     placement_constraints.find_affinity_failures,
     _anti_affinity_failures,
     placement_constraints.find_spread_failures,
+    _shard_failures,
     partial(plugin_failures, NODEGROUP),
     _card_failures,
     placement_constraints.find_volume_shortages,

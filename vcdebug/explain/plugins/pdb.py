@@ -1,13 +1,15 @@
 """pdb: which evictions the disruption budgets allow. Upstream: plugins/pdb."""
 
+from collections.abc import Iterable
+
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq
-from vcdebug.plugins.pdb import BudgetCharge, Pdb, charge_budgets
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.plugins.pdb import BudgetCharge, DisruptionBudget, Pdb, charge_budgets, read_budget
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of, tasks_of
 
@@ -38,6 +40,16 @@ def _budget_term(charge: BudgetCharge) -> Term:
     return Term(
         charge.task.key, (budget.name, budget.allowed, remaining), charge.is_allowed, "" if charge.is_allowed else note
     )
+
+
+def exceeded_budgets(recording: Recording, victims: Iterable[TaskKey]) -> list[DisruptionBudget]:
+    """The budgets that evictions in this order exceed because the session has no plugin pdb."""
+    if Pdb.name in recording.session.plugins:
+        return []
+    read = map(read_budget, recording.snapshot.objects_of("PodDisruptionBudget"))
+    charges = charge_budgets([budget for budget in read if budget is not None], tasks_of(recording, victims))
+    exceeded = (budget for charge in charges for budget, remaining in charge.budgets if remaining <= 0)
+    return list({budget.name: budget for budget in exceeded}.values())
 
 
 EXPLAINER = PluginExplainer(

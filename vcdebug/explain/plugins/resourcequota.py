@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
-from vcdebug.explain.answer import Advice, Cause, Finding, amount_number
+from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -14,7 +14,7 @@ from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import Seq
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.resource import MEMORY, PODS
 from vcdebug.plugins import RESOURCEQUOTA
@@ -138,20 +138,22 @@ EXPLAINER = PluginExplainer(
 
 
 MAX_HOLDERS: Final = 4
+PENDING: Final = "Pending"
 
 
 class QuotaHolder(Struct, frozen=True):
     """A pod that counts for a quota."""
 
     pod: str
-    is_pending: bool
+    waits: str
+    """`Pending`, and that no node is large enough for it; empty if it has a node."""
     amount: str
     """What it counts; empty if the quota counts pods."""
 
 
 def join_holders(holders: Iterable[QuotaHolder]) -> str:
     """`job-0 2 (Pending), job-1 1`: the pods that count for a quota, and how much."""
-    parts = ((each.pod, each.amount, "(Pending)" if each.is_pending else "") for each in holders)
+    parts = ((each.pod, each.amount, f"({each.waits})" if each.waits else "") for each in holders)
     return join_names((" ".join(filter(None, words)) for words in parts), MAX_HOLDERS)
 
 
@@ -181,12 +183,15 @@ class ExhaustedQuota(Struct, frozen=True):
         """The number of further pods for which the quota has room."""
         return max(nano_value(self.hard) - nano_value(self.used), 0) // self.request if self.request else 0
 
-    def raise_advice(self, pods: int) -> Advice:
+    def advice(self, pods: int) -> tuple[Advice, ...]:
         """Advice to raise the limit for this many more pods, or to delete Pending pods that count."""
-        pending_pods = [holder.pod for holder in self.holders if holder.is_pending]
-        deletion = f", or delete the Pending pods {join_names(pending_pods)}" if pending_pods else ""
+        waiting = [holder for holder in self.holders if holder.waits]
+        deletion = f", or delete the Pending pods {join_names(each.pod for each in waiting)}" if waiting else ""
         change = f" {self.hard} -> {self.raised_hard(pods)} for {count_noun(pods, 'more pod')}" if self.request else ""
-        return Advice.queue_admin(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
+        raising = Advice.queue_admin(f"ResourceQuota {self.quota}: raise hard.{self.name}{change}{deletion}.")
+        hopeless = join_names((each.pod for each in waiting if each.waits != PENDING), MAX_HOLDERS)
+        words = f"Delete what can never run but counts in ResourceQuota {self.quota}, or make it smaller: {hopeless}."
+        return (raising, Advice.from_outside(words, AdviceHarm.QUEUE)) if hopeless else (raising,)
 
     def raised_hard(self, pods: int) -> str:
         """The limit that allows this many more pods, as a quantity."""
@@ -264,5 +269,11 @@ def quota_holders(recording: Recording, namespace: str, name: str) -> list[Quota
         amount = pod_quota_amounts(pod).get(name, 0) if pod.namespace == namespace else 0
         if amount and pod.phase not in ENDED_PHASES:
             text = "" if name in ("pods", "count/pods") else _format_nano(name, amount)
-            holders.append(QuotaHolder(pod.name, not pod.node_name, text))
-    return sorted(holders, key=lambda holder: (not holder.is_pending, holder.pod))
+            holders.append(QuotaHolder(pod.name, "" if pod.node_name else _waiting_words(recording, pod), text))
+    return sorted(holders, key=lambda holder: (not holder.waits, holder.pod))
+
+
+def _waiting_words(recording: Recording, pod: Pod) -> str:
+    task, nodes = recording.timeline.tasks.get(TaskKey(pod.key)), recording.session.nodes.values()
+    fits_empty = task is None or any(task.init_resreq.less_equal(node.allocatable) for node in nodes)
+    return PENDING if fits_empty else f"{PENDING}, larger than any node"

@@ -13,6 +13,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.model.pod import REVOCABLE_ZONE_KEY
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import tdm
 from vcdebug.recording.recording import Recording
@@ -35,7 +36,7 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     columns = ("status", "may go", "gone before")
     if preemptor.preemptable or preemptor.revocable_zone:
         itself = "the preemptor is itself preemptable"
-        reason = itself if preemptor.preemptable else "the preemptor may use revocable nodes"
+        reason = itself if preemptor.preemptable else f"the preemptor has {REVOCABLE_ZONE_KEY}"
         refused_terms = tuple(Term(key, (None, None, None), False, reason) for key in event.candidates)
         return Equation(title, formula, columns, "task", refused_terms, (), None, reason)
     picks: dict[JobId, list[TaskKey]] = {}

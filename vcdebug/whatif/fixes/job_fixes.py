@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
-from vcdebug.explain.pending.gates.validity import MORE_SURGE, rolling_update
+from vcdebug.explain.pending.gates.validity import MORE_SURGE, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
@@ -360,4 +360,6 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = fix.pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
         words = f"Remove scheduling gates {names} from {count_noun(len(gated), 'pod')}"
+        if all(is_opened_by_scheduler(situation.recording.session, pod) for pod in gated):
+            words = f"Next cycle: the scheduler itself removes its gate from {count_noun(len(gated), 'pod')}"
         yield fix.job_fix(words, *edits, causes=("scheduling-gate", "not-enough-pods"), aspect="gates")

@@ -12,11 +12,11 @@ from vcdebug.kube.ports import host_ports
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.names import NodeName
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import REVOCABLE_ZONE_KEY, Pod, revocable_zone
 from vcdebug.model.pod_claims import csi_drivers, limit_key_function
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY
+from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY, TDM
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.snapshot.edit_path import field_step
@@ -55,6 +55,7 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_spread_fixes(situation)
     yield from _propose_port_fixes(situation)
     yield from _propose_numa_fixes(situation)
+    yield from _propose_zone_fixes(situation)
     if len(situation.pending_pods) <= _MAX_EDITED_PODS:
         yield from _propose_smaller_request_fixes(situation)
         yield from _propose_request_removal_fixes(situation)
@@ -227,6 +228,15 @@ def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     words = f"Bypass: remove the NUMA policy of {subject} ({pod_policy} is then not kept)"
     removed = fix.pod_edits(pods, f"{field}-")
     yield fix.job_fix(words, *removed, causes=_NODE_CAUSES, kind=fix.FixKind.BYPASS, aspect="no numa")
+
+
+def _propose_zone_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes to leave the revocable zones, since tdm lets no pod that may use them evict another."""
+    zoned = tuple(pod for pod in situation.pending_pods if not pod.preemptable and revocable_zone(pod.annotations))
+    if zoned and TDM in situation.cause_codes:
+        words = f"{count_noun(len(zoned), 'pod')}: remove {REVOCABLE_ZONE_KEY} (tdm then lets it evict)"
+        edits = fix.pod_edits(zoned, f"metadata.annotations[{REVOCABLE_ZONE_KEY}]-")
+        yield fix.job_fix(words, *edits, causes=(TDM,), aspect="zone")
 
 
 _CPU_POLICY: Final = "CPUManagerPolicy"

@@ -34,6 +34,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
+from vcdebug.explain.plugins.pdb import exceeded_budgets
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
@@ -93,29 +94,41 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     started = stalled_headline(view.recording, ExplainSubject(view.job.uid, view.pod if about_pod else None), tasks)
     if started is not None and not evictions:
         headline, facts, advice = started
-    protections = _unasked_protections(view, evictions[0]) if evictions else []
+    protections: tuple[Advice, ...] = ()
     if evictions:
         preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))
         room_facts = (f"The room is for {preemptors}.",) if preemptors else ()
         headline = _loss_headline(view, subject, evictions)
         room_facts = (*room_facts, *useless_facts(view.recording, evictions))
-        facts = (*room_facts, *(one.text for one in protections), f"{capitalize_first(before)}.")
+        unasked_facts, protections = _unasked_protections(view, evictions)
+        facts = (*room_facts, *unasked_facts, f"{capitalize_first(before)}.")
     elif about_pod and (pending_pods := [one.name for one in view.tasks.values() if one.status is TaskStatus.PENDING]):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
-    advice = (*advice, *(_protection_advice(one) for one in protections))
+    advice = (*advice, *protections)
     cause = Cause.EVICTED if evictions else Cause.PLACES
     finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
     return finding if about_pod or evictions else _with_missing_pods(view, finding)
 
 
-def _unasked_protections(view: JobView, eviction: Eviction) -> list[UnaskedPlugin]:
-    """The plugins that would have protected the victim but were not asked."""
-    question = victim_question_before(view.recording, eviction.seq) if eviction.tier is not None else None
-    plugins = unasked_plugins(view.recording, question, eviction.seq) if question is not None else iter(())
-    return [plugin for plugin in plugins if plugin.protects]
+def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """What would have protected the victims but was not asked, and how to have it asked: plugins, and budgets."""
+    first = evictions[0]
+    question = victim_question_before(view.recording, first.seq) if first.tier is not None else None
+    if question is None:
+        return (), ()
+    plugins = [one for one in unasked_plugins(view.recording, question, first.seq) if one.protects]
+    facts, advice = [one.text for one in plugins], [_protection_advice(one) for one in plugins]
+    for budget in exceeded_budgets(view.recording, [one.victim for one in evictions]):
+        allowed = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
+        facts.append(f"{allowed}; evictions keep to it only with plugin pdb, which is not configured.")
+        words = f"Add plugin pdb to the tier that decides (tier {question.deciding_tier})."
+        advice.append(
+            Advice.cluster_admin(words, f"conf:tiers[{(question.deciding_tier or 1) - 1}].plugins[+]={{name: pdb}}")
+        )
+    return tuple(facts), tuple(advice)
 
 
 def _protection_advice(unasked: UnaskedPlugin) -> Advice:
@@ -145,7 +158,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
     headline = CauseHeadline(view.job.uid, shortage, f"{used}, so no more can be created")
     used_by = (f"Used by {join_holders(quota.holders)}.",) if quota.holders else ()
     minimum_facts = (MINIMUM_CHECKED,) if RESOURCEQUOTA in view.recording.conf.plugin_names() else ()
-    return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=(quota.raise_advice(missing),))
+    return replace(finding, headline=headline, facts=(*used_by, *minimum_facts), advice=quota.advice(missing))
 
 
 MINIMUM_CHECKED = "Plugin resourcequota compares only minResources with quotas, without the pods above minMember."

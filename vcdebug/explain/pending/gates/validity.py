@@ -1,7 +1,7 @@
 """gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -14,8 +14,11 @@ from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
+from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.session import Session
+from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.manifest import (
@@ -82,7 +85,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     updates, update_advice = _creation_order(view) if missing else ((), ())
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
-        *(quota.raise_advice(missing) for quota in first_of_quota),
+        *(line for quota in first_of_quota for line in quota.advice(missing)),
         *update_advice,
         *failure.advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
@@ -251,14 +254,36 @@ def gated_job(view: JobView) -> Finding | None:
     reachable, minimum = job.ready_task_num() + job.waiting_task_num() + ungated, job.min_available
     if not gated_tasks or (ungated and reachable >= minimum):
         return None
+    if allocatable_refusals(view) and all(is_opened_by_scheduler(view.session, task.pod) for task in gated_tasks):
+        return None  # The scheduler removes its own gate once the queue has room: the queue is the cause.
     gates = dict.fromkeys(gate for task in gated_tasks for gate in task.pod.scheduling_gates)
     names, pods = join_names(gates), join_names(task.name for task in gated_tasks)
-    gate, owns = ("a scheduling gate", "owns gate") if len(gates) == 1 else ("scheduling gates", "owns gates")
+    gate = "a scheduling gate" if len(gates) == 1 else "scheduling gates"
     reason = f"{count_noun(len(gated_tasks), 'pod')} {verb_for(len(gated_tasks), 'has')} {gate} ({names})"
     short = f"minMember asks for {minimum}; without {pods}, {reachable} {verb_for(reachable, 'is')} available."
     facts = (f"minMember {minimum} is met without {pods}." if reachable >= minimum else short,)
     numbers = counts({"pods.gated": len(gated_tasks), "pods.usable": reachable, "job.minAvailable": minimum})
     skip_evidence = proof_of(view.action_starts(ALLOCATE), "allocate skips pods with scheduling gates")
     evidence = skip_evidence or opening_evidence(view.recording, "the session opens with gated pods")
-    advice = (Advice.from_outside(f"The controller that {owns} {names} must remove it from spec.schedulingGates."),)
-    return view.pending(Cause.GATED, reason, numbers, evidence, advice, facts=facts)
+    return view.pending(Cause.GATED, reason, numbers, evidence, (_gate_advice(view, gated_tasks, gates),), facts=facts)
+
+
+def is_opened_by_scheduler(session: Session, pod: Pod) -> bool:
+    """Whether the scheduler itself removes the pod's gate once its queue has room."""
+    asks = pod.has_only_volcano_gate and pod.annotations.get(VOLCANO_GATE) == TRUE
+    return asks and session.flags.is_gate_on(QUEUE_GATE)
+
+
+def _gate_advice(view: JobView, gated_tasks: Sequence[TaskInfo], gates: Collection[str]) -> Advice:
+    """Who has to remove the gates: another controller, or the scheduler if the pods and its start ask for it."""
+    if not all(task.pod.has_only_volcano_gate for task in gated_tasks):
+        owns = "owns gate" if len(gates) == 1 else "owns gates"
+        words = f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."
+        return Advice.from_outside(words)
+    if not all(task.pod.annotations.get(VOLCANO_GATE) == TRUE for task in gated_tasks):
+        words = f'Annotate the pods with {VOLCANO_GATE}: "true"; without it no scheduler removes the gate.'
+        return Advice.for_owner(words)
+    if not view.session.flags.is_gate_on(QUEUE_GATE):
+        words = f"Start the scheduler with --feature-gates={QUEUE_GATE}=true; it then removes the gate."
+        return Advice.cluster_admin(words)
+    return Advice.for_owner("Wait for the next cycle: the queue has room, so the scheduler removes the gate.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -14,12 +15,10 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
 from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, name_jobs, release_paragraph
-from vcdebug.views.pieces import Line, Style, muted_piece, text_of
+from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece, text_of
 from vcdebug.views.table import Table, pad_cells
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from vcdebug.releases.release import Release
 
 ReportArguments = ParamSpec("ReportArguments")
@@ -98,26 +97,41 @@ def plain_text(blocks: Iterable[Block]) -> str:
 
 
 def _iter_plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
-    return (line for block in blocks for line in _plain_lines(block))
+    for block in blocks:
+        for line, indent in _block_lines(block):
+            if indent is None:
+                yield text_of(line)
+            else:
+                yield from (f"{' ' * indent}{part}".rstrip() for part in text_of(line).split("\n"))
 
 
-def _plain_lines(block: Block) -> Iterator[str]:
+def _block_lines(block: Block, width: float = math.inf) -> Iterator[tuple[Line, int | None]]:
+    """(line, its indent) of a block; a line with None for its indent is never broken."""
     match block:
         case Paragraph(line, _, indent):
-            yield from (f"{' ' * indent}{part}".rstrip() for part in text_of(line).split("\n"))
+            yield line, indent
         case Listed(items):
-            yield from (f"- {text_of(item)}".rstrip() for item in items)
+            yield from ((make_line(f"- {text_of(item)}".rstrip()), None) for item in items)
         case Code(text):
-            yield from text.split("\n")
+            yield from ((make_line(line), None) for line in text.split("\n"))
         case Table():
-            yield from ([block.title] if block.title else [])
-            yield from (_indent_line(line, block) for line in block.header)
-            yield from _table_lines(block)
-            yield from (_indent_line(line, block) for line in block.footer)
+            if block.title:
+                yield make_line(Piece(block.title, "title")), 0
+            yield from ((line, block.indent) for line in block.header)
+            yield from _row_lines(block, width)
+            yield from ((line, block.indent) for line in block.footer)
 
 
-def _indent_line(line: Line, table: Table) -> str:
-    return f"{' ' * table.indent}{text_of(line)}".rstrip()
+def _row_lines(table: Table, width: float) -> Iterator[tuple[Line, int | None]]:
+    """The heads and rows; rows are wrapped only where they hold prose, else columns are left out."""
+    table, hidden = _fit_columns(table, width)
+    for number, row in enumerate(_table_lines(table)):
+        style: Style = "" if number else "title"
+        parts = _wrap_row(row, table, int(width)) if len(row) > width and table.columns[-1].flexible else [row]
+        yield from ((make_line(Piece(part, style)), None) for part in parts)
+    if hidden:
+        words = f"{count_noun(len(hidden), 'column')} hidden, the terminal is too narrow: {', '.join(hidden)}"
+        yield make_line(muted_piece(words)), table.indent
 
 
 def _table_lines(table: Table) -> list[str]:
@@ -137,50 +151,25 @@ def _column_widths(table: Table) -> list[int]:
 
 
 def _write_rich_blocks(blocks: Iterable[Block], output: Output) -> None:
-    """Write with colours; paragraphs wrap between words under their indent, rows only where they hold prose."""
-    from rich.console import Console  # imported here: it takes 25 ms, and output to a pipe does not need it
-
-    console = Console(file=output.out, highlight=False)
-    for block in blocks:
-        if isinstance(block, Table):
-            _write_rich_table(block, console)
-        elif isinstance(block, Paragraph):
-            _write_rich_line(block.line, block.indent, console)
-        else:
-            for line in _plain_lines(block):
-                console.print(line, soft_wrap=True, markup=False)
-
-
-def _write_rich_line(line: Line, indent: int, console: Console) -> None:
+    """Write with colours; paragraphs wrap between words under their indent."""
+    # Imported here: it takes 25 ms, and output to a pipe does not need it.
+    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    text = Text.assemble(*((span.text, _COLOURS.get(span.style, "")) for span in line))
-    console.print(Padding(text, (0, 0, 0, indent), expand=False) if text else "")
+    console = Console(file=output.out, highlight=False)
+    for block in blocks:
+        for line, indent in _block_lines(block, console.width):
+            text = Text.assemble(*((span.text, _COLOURS.get(span.style, "")) for span in line))
+            if indent is None:
+                console.print(text, soft_wrap=True)
+            else:
+                console.print(Padding(text, (0, 0, 0, indent), expand=False) if text else "")
 
 
-def _write_rich_table(table: Table, console: Console) -> None:
-    from rich.text import Text
-
-    if table.title:
-        console.print(Text(table.title, style=_COLOURS["title"]))
-    for line in table.header:
-        _write_rich_line(line, table.indent, console)
-    table, hidden = _fit_columns(table, console.width)
-    for number, row in enumerate(_table_lines(table)):
-        style = _COLOURS["title"] if number == 0 else ""
-        for part in _wrap_row(row, table, console.width) if table.columns[-1].flexible else [row]:
-            console.print(Text(part, style=style), soft_wrap=True)
-    if hidden:
-        words = f"{count_noun(len(hidden), 'column')} hidden, the terminal is too narrow: {', '.join(hidden)}"
-        _write_rich_line((muted_piece(words),), table.indent, console)
-    for line in table.footer:
-        _write_rich_line(line, table.indent, console)
-
-
-def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
+def _fit_columns(table: Table, width: float) -> tuple[Table, list[str]]:
     """(table without the last columns that do not fit, their titles); unchanged if the last column wraps."""
-    wraps = bool(table.columns) and table.columns[-1].flexible
+    wraps = width == math.inf or (bool(table.columns) and table.columns[-1].flexible)
     widths = _column_widths(table) if table.columns and not wraps else []
     needed = list(accumulate((size + len(COLUMN_GAP) for size in widths), initial=table.indent - len(COLUMN_GAP)))
     count = max(1, len([end for end in needed[1:] if end <= width]))
@@ -193,8 +182,6 @@ def _fit_columns(table: Table, width: int) -> tuple[Table, list[str]]:
 def _wrap_row(row: str, table: Table, width: int) -> list[str]:
     """The lines of a row: the last cell continues in its column, or below the row if the column is too narrow."""
     start = len(" " * table.indent + COLUMN_GAP.join(" " * size for size in (*_column_widths(table)[:-1], 0)))
-    if len(row) <= width:
-        return [row]
     if width - start >= MIN_PROSE_WIDTH:
         cell = wrap(row[start:], width - start, break_on_hyphens=False)
         return [row[:start] + cell[0], *(" " * start + line for line in cell[1:])]

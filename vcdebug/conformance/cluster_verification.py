@@ -39,7 +39,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import Json, metadata_of, status_of
+from vcdebug.snapshot.manifest import metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -378,13 +378,13 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
     "Node": lambda body: (
         body.get("spec"),
         metadata_of(body).get("labels"),
-        _status_part(body, "allocatable"),
+        status_of(body).get("allocatable"),
         _ready_statuses(body),
     ),
-    "Queue": lambda body: (body.get("spec"), _status_part(body, "state")),
+    "Queue": lambda body: (body.get("spec"), status_of(body).get("state")),
     "PodGroup": lambda body: body.get("spec"),
     "PriorityClass": lambda body: body.get("value"),
-    "ResourceQuota": lambda body: (body.get("spec"), _status_part(body, "hard")),
+    "ResourceQuota": lambda body: (body.get("spec"), status_of(body).get("hard")),
     "PodDisruptionBudget": lambda body: body.get("spec"),
     "HyperNode": lambda body: body.get("spec"),
     "Numatopology": lambda body: body.get("spec"),
@@ -468,8 +468,8 @@ def _pod_change(old_pod: Manifest | None, new_pod: Manifest | None, *, is_expect
         return "" if is_expected else "disappeared"
     if _starts_terminating(old_pod, new_pod) and not is_evicted(new_pod):
         return "is being deleted"
-    phase = _status_part(new_pod, "phase")
-    return f"finished: {phase}" if phase in ENDED_PHASES and phase != _status_part(old_pod, "phase") else ""
+    phase = status_of(new_pod).get("phase")
+    return f"finished: {phase}" if phase in ENDED_PHASES and phase != status_of(old_pod).get("phase") else ""
 
 
 def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
@@ -488,13 +488,9 @@ def _starts_terminating(before: Manifest, after: Manifest) -> bool:
     return _is_terminating(after) and not _is_terminating(before)
 
 
-def _status_part(manifest: Manifest, name: str) -> Json:
-    return status_of(manifest).get(name)
-
-
 def _ready_statuses(node: Manifest) -> list[object]:
     return [
         condition.get("status")
-        for condition in _status_part(node, "conditions") or ()
+        for condition in status_of(node).get("conditions") or ()
         if condition.get("type") == "Ready"
     ]

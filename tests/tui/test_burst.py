@@ -6,8 +6,11 @@ import pytest
 from textual import events
 
 from tests.tui.driving import Desk, opened
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.dialogs import BreakpointScreen
 from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.table import Table
 
 SIGNS = {":": "colon", "/": "slash", "-": "minus", " ": "space", "\n": "enter", "\x1b": "escape", "\t": "tab"}
 
@@ -114,3 +117,18 @@ async def test_commands_one_after_the_other() -> None:
         send(desk, ":goto 51\n:goto 52\n")
         await desk.until(lambda: desk.seq == 52, "both commands are done, the second last")
         assert ["goto 51", "goto 52"] == desk.main.query_one(Prompt).history["command"]
+
+
+async def test_no_frame_is_drawn_before_the_effects_of_a_key_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    build_table, held_back = Panel.build_table, list[bool]()
+
+    def note_batch(panel: Panel, moment: DebuggerState) -> Table:
+        held_back.append(panel.app._batch_count > 0)
+        return build_table(panel, moment)
+
+    async with opened("preempt-blocked-by-gang") as desk:
+        monkeypatch.setattr(Panel, "build_table", note_batch)
+        await desk.press("s", "s", "6", "n")
+        assert len(held_back) >= 4
+        assert all(held_back)
+        assert 0 == desk.app._batch_count

@@ -9,7 +9,7 @@ import threading
 from codecs import getincrementaldecoder
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import groupby
 from operator import eq
 from time import monotonic
@@ -60,6 +60,8 @@ class TypeAhead:
         self._is_delivering = False
         self._awaited_pump: MessagePump | None = None
         """The widget whose message queue holds the callback."""
+        self._frame_delay = ExitStack()
+        """Holds back frames until the key's effects are done: a slow key would draw five or more."""
 
     def add_key(self, key: events.Key) -> None:
         if self._waiting_keys and not self._must_wait(key) and self._must_wait(self._waiting_keys[0]):
@@ -79,6 +81,7 @@ class TypeAhead:
 
     async def _deliver_key(self, key: events.Key) -> None:
         path = self._focus_path()
+        self._frame_delay.enter_context(self._app.batch_update())
         await self._give(key)
         self._follow_key(self._turn_number, path, FOLLOW_LAPS)
 
@@ -114,6 +117,8 @@ class TypeAhead:
         if self._limit is not None:
             self._limit.stop()
         self._limit, self._awaited_pump, self._is_delivering = None, None, False
+        self._frame_delay.close()
+        self._app.screen.check_idle()  # the end of a batch wakes only the app, and the screen draws
         self.deliver_waiting()
 
 

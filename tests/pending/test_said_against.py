@@ -400,6 +400,16 @@ def test_pods_without_a_creation_time_are_older_than_nothing(dated: bool) -> Non
     assert dated is any("younger" in fact for fact in found.dominant.facts)
 
 
+@pytest.mark.parametrize("name", ["j-0", f"j-{'9' * 5000}"])
+def test_times_and_indexes_at_the_end_of_what_can_be_counted_are_compared(name: str) -> None:
+    made = pods("j", 1, cpu="99", prefix="k") + pods("j", 1, cpu="99", created="9999-12-31T23:59:59Z")
+    made[0]["metadata"]["name"], made[1]["metadata"]["name"] = "j-1", name
+    for objects in (made, made[1:]):
+        found = explained(cluster(node("n1"), _job("Running"), _owned_by_job([pod_group("j"), *objects]), conf=PLAIN))
+        is_again = name == "j-0" and objects is made
+        assert is_again is any(fact.startswith("j-0 is younger than j-1") for fact in found.dominant.facts)
+
+
 def test_recreated_pods_of_several_roles_are_compared_with_the_oldest_pod_behind_them() -> None:
     hours = {"a-0": 18, "a-1": 13, "b-0": 14, "b-1": 12}
     made = [made for name in hours for made in pods("j", 1, cpu="99", prefix=name)]

@@ -17,7 +17,7 @@ from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, C
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.doubts import cluster_excess
+from vcdebug.explain.pending.doubts import NOT_ADMITTED_BY, cluster_excess
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
@@ -93,7 +93,7 @@ def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contrad
     yield from _refusals(view)
     for refusal in _group_refusals(view):
         # A first line that names the older release's rule has said already why that release refuses.
-        known = "may not" in headline.state
+        known = headline.state.startswith(NOT_ADMITTED_BY)
         yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
     yield from _claim_conflicts(view)
     yield from _uncounted_shares(view)
@@ -170,7 +170,7 @@ def _recreated(view: JobView, name: str) -> Iterator[str]:
     born = {key: time for key, time in times.items() if time is not None}
     group, oldest = view.job.pod_group, min(born, key=lambda key: born[key], default=None)
     made = stated_time(view.job.creation_timestamp)
-    if oldest is not None and made is not None and made > born[oldest] + _LATER:
+    if oldest is not None and made is not None and made - born[oldest] > _LATER:
         younger = (
             f"is {format_age((made - born[oldest]).total_seconds())} younger than its pod {view.tasks[oldest].name}"
         )
@@ -194,10 +194,12 @@ def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey
     """Pod → the oldest pod of its role with a higher index, for pods that are much younger than that one."""
     elders: dict[TaskKey, TaskKey] = {}
     parts = ((key, *key.rpartition("-")[::2]) for key in born)
-    for keys in group_by_key((role, (int(at), key)) for key, role, at in parts if at.isdecimal()).values():
+    for keys in group_by_key(
+        (role, (int(at), key)) for key, role, at in parts if at.isdecimal() and len(at) < 10
+    ).values():
         oldest = None
         for _, key in sorted(keys, reverse=True):
-            if oldest is not None and born[oldest] + _LATER < born[key]:
+            if oldest is not None and born[key] - born[oldest] > _LATER:
                 elders[key] = oldest
             oldest = key if oldest is None or born[key] < born[oldest] else oldest
     return elders

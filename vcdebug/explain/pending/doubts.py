@@ -73,10 +73,13 @@ _REMOVED_ACTIONS: Final = ("elect", "reserve")
 """Actions of old releases, with which plugin reservation locked nodes for one large job."""
 
 
+NOT_ADMITTED_BY: Final = "may not be admitted by"
+
+
 def _rejected_by_older(view: JobView, explanation: Explanation, reason: str, holders: list[JobId]) -> Explanation:
     """The answer for a job that an older release does not admit, since others hold more than a limit."""
     finding, release = explanation.dominant, view.recording.snapshot.release
-    headline = CauseHeadline(finding.headline.subject, f"may not be admitted by {release.stated_name}", reason)
+    headline = CauseHeadline(finding.headline.subject, f"{NOT_ADMITTED_BY} {release.stated_name}", reason)
     nearest = f"{release.name}, the nearest release that is replayed"
     fact = f"{nearest}, compares only what the job asks. By its rules: {finding.headline}"
     older = replace(finding, headline=headline).with_additions(

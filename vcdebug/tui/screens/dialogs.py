@@ -40,12 +40,7 @@ class BreakpointScreen(ModalScreen[str]):
         Binding("tab", "app.focus_next", "next field", id="break-dialog.next"),
     ]
     DEFAULT_CSS = """
-    BreakpointScreen { align: center middle; }
-    BreakpointScreen > Vertical {
-        width: 90%; max-width: 100; height: auto; max-height: 95%;
-        border: round $border; background: $surface; padding: 0 1;
-        border-title-color: $text-accent; border-subtitle-color: $text-muted;
-    }
+    BreakpointScreen > Vertical { width: 90%; max-width: 100; max-height: 95%; }
     BreakpointScreen Grid { height: auto; max-height: 44vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
@@ -154,11 +149,7 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
         Binding("q,y", "leave", "leave without them", id="leaving.leave"),
     ]
     DEFAULT_CSS = """
-    ConfirmLeaveScreen { align: center middle; }
-    ConfirmLeaveScreen > Vertical {
-        width: 60; max-width: 98%; height: auto; border: round $border; background: $surface; padding: 0 1;
-        border-title-color: $text-accent; border-subtitle-color: $text-muted;
-    }
+    ConfirmLeaveScreen > Vertical { width: 60; max-width: 98%; }
     ConfirmLeaveScreen Label { width: 100%; }
     """
 
@@ -229,12 +220,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         Binding("y", "again", "copy the row under the cursor of this menu", id="copy-menu.again"),
     ]
     DEFAULT_CSS = """
-    CopyScreen { align: center middle; }
-    CopyScreen > Vertical {
-        width: 90%; max-width: 90; height: auto; max-height: 90%;
-        border: round $border; background: $surface; padding: 0 1;
-        border-title-color: $text-accent; border-subtitle-color: $text-muted;
-    }
+    CopyScreen > Vertical { width: 90%; max-width: 90; max-height: 90%; }
     CopyScreen Grid { height: auto; max-height: 16; }
     CopyScreen Label { width: 100%; height: 1; }
     """
@@ -315,10 +301,7 @@ class LessonScreen(ModalScreen[bool]):
     ]
     DEFAULT_CSS = """
     LessonScreen { align: center bottom; background: transparent; }
-    LessonScreen > Vertical {
-        width: 100%; height: auto; max-height: 65%; border: round $border; background: $surface; padding: 0 1;
-        border-title-color: $text-accent; border-subtitle-color: $text-muted;
-    }
+    LessonScreen > Vertical { width: 100%; max-height: 65%; }
     LessonScreen VerticalScroll { height: auto; max-height: 100%; }
     LessonScreen Label { width: 100%; height: auto; }
     LessonScreen Input, LessonScreen Input:focus {

@@ -56,12 +56,8 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         Binding("question_mark,f1", "help", "the help", id="page.help"),
     ]
     DEFAULT_CSS = """
-    DetailScreen { align: center middle; background: $background; }
-    DetailScreen > Vertical {
-        width: 98%; max-width: 160; height: auto; max-height: 90%;
-        border: round $border; background: $surface; padding: 0 1;
-        border-title-color: $text-accent; border-subtitle-color: $text-muted;
-    }
+    DetailScreen { background: $background; }
+    DetailScreen > Vertical { width: 98%; max-width: 160; max-height: 90%; }
     DetailScreen Grid { height: auto; max-height: 100%; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """

@@ -251,9 +251,7 @@ def _events_by_subject(recording: Recording) -> Mapping[str, Sequence[Manifest]]
         subjects.setdefault(("ReplicaSet", key_of(one)), {}).update(dict.fromkeys((key_of(one), *owner_keys(one))))
     involved = ((object_in(event.get("involvedObject")), event) for event in snapshot.objects_of("Event"))
     keyed = ((str(one.get("kind")), f"{one.get('namespace')}/{one.get('name')}", event) for one, event in involved)
-    return group_by_key(
-        (subject, event) for kind, name, event in keyed for subject in subjects.get((kind, name), (name,))
-    )
+    return group_by_key((key, event) for kind, name, event in keyed for key in subjects.get((kind, name), (name,)))
 
 
 def _event_sentence(recording: Recording, event: Manifest) -> str:

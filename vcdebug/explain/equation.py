@@ -376,10 +376,8 @@ class QueueCheck(Struct, frozen=True, dict=True):
 
     def missing_amounts(self) -> str:
         """`2 cpu and 2Gi memory`: by how much the limit would have to grow, in every exceeded dimension."""
-        amounts_short = (
-            amount_text.format_named_amount(name, self.check.excess_of(name)) for name in self.exceeded_dimensions
-        )
-        return " and ".join(amounts_short)
+        texts = (amount_text.format_named_amount(name, self.check.excess_of(name)) for name in self.exceeded_dimensions)
+        return " and ".join(texts)
 
     def raised_limit_edits(self, field: str) -> tuple[str, ...]:
         """Edits that raise a field of the queue to usage plus request, in every exceeded dimension."""

@@ -135,9 +135,7 @@ def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str)
     """(job or pod, amount) of a dimension held in a queue and its descendants after an event, largest first."""
     holdings = _holdings_by_queue(recording, seq)
     below = chain.from_iterable(holdings.get(descendant, ()) for descendant in queues_below(recording, queue))
-    return rank_by_amount(
-        {holding.holder: value for holding in sorted(below) if (value := holding.amount.get(name)) > 0}
-    )
+    return rank_by_amount({one.holder: value for one in sorted(below) if (value := one.amount.get(name)) > 0})
 
 
 @per_recording(most=64)

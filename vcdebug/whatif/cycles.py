@@ -33,11 +33,7 @@ class CycleRepeat(Struct, frozen=True):
 
 
 def replay_next_cycle(
-    recording: Recording,
-    between: BetweenCycles | None = None,
-    number: int = 2,
-    *,
-    bound: SizeBound | None = None,
+    recording: Recording, between: BetweenCycles | None = None, number: int = 2, *, bound: SizeBound | None = None
 ) -> Recording:
     """Replay cycle `number`, which starts from the state after this recording."""
     snapshot = next_snapshot(recording, between or NO_CHANGES, number)
@@ -48,11 +44,7 @@ class CycleChain:
     """A chain of recordings, in which each cycle starts from the state after the one before."""
 
     def __init__(
-        self,
-        first: Recording,
-        between: BetweenCycles | None = None,
-        *,
-        bound: SizeBound | None = None,
+        self, first: Recording, between: BetweenCycles | None = None, *, bound: SizeBound | None = None
     ) -> None:
         self._recordings = [first]
         self._between_cycles = between or NO_CHANGES
@@ -132,9 +124,7 @@ def _collect_operations(recording: Recording) -> _CycleOperations:
     done = cycle_effects(recording)
     given_back = {event.task for _, event in recording.events_of_type(OpEvent) if event.op == "unevict"}
     placed = sorted((effect.task, effect.node) for effect in (*done.bound, *done.pipelined))
-    return _CycleOperations(
-        tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed)
-    )
+    return _CycleOperations(tuple(sorted(one.task for one in done.evicted)), tuple(sorted(given_back)), tuple(placed))
 
 
 def _nameless_key(recording: Recording, deeds: _CycleOperations) -> object:

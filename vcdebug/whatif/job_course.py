@@ -100,9 +100,7 @@ class JobCourse:
         """The nodes of the job's pods, or of the named pod, after the last cycle."""
         job = self.recording.session.jobs.get(self._subject.job)
         tasks = [] if job is None else [t for t in job.tasks.values() if self._subject.pod in (None, t.key)]
-        return list(
-            dict.fromkeys(task.node_name for task in tasks if task.status in STATUSES_WITH_NODE and task.node_name)
-        )
+        return list(dict.fromkeys(one.node_name for one in tasks if one.status in STATUSES_WITH_NODE and one.node_name))
 
     def _describe_cycle(self, changes: tuple[str, ...]) -> ForecastCycle:
         number = len(self.stages) + 1
@@ -125,9 +123,7 @@ class JobCourse:
         if job is None:
             return False
         if self._subject.pod is not None:
-            return any(
-                task.status in STATUSES_WITH_NODE for task in job.tasks.values() if task.key == self._subject.pod
-            )
+            return any(one.status in STATUSES_WITH_NODE for one in job.tasks.values() if one.key == self._subject.pod)
         placed = job.count_tasks(*STATUSES_WITH_NODE)
         return placed >= (len(job.tasks) if self._whole_gang else job.min_available) and placed > 0
 

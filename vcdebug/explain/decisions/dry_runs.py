@@ -82,11 +82,8 @@ class NodeDryRun(Struct, frozen=True):
         trial = next((trial for trial in reversed(self.trials) if trial.seq <= seq), None)
         if trial is None:
             return ()
-        return (
-            (*trial.removed_tasks, trial.task)
-            if trial.removal_seq and seq >= trial.removal_seq
-            else trial.removed_tasks
-        )
+        is_removed = trial.removal_seq and seq >= trial.removal_seq
+        return (*trial.removed_tasks, trial.task) if is_removed else trial.removed_tasks
 
 
 class DryRunSearch(Struct, frozen=True):
@@ -187,10 +184,8 @@ def _restoring_trials(
         # Upstream logs the pod's name without its namespace.
         victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
-        add_seqs = (
-            seq for seq, other in _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream) if other == victim
-        )
-        start = next(add_seqs, line.seq)
+        added = _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream)
+        start = next((seq for seq, other in added if other == victim), line.seq)
         still_removed = tuple(removed_task for removed_task in removed if removed_task != victim)
         refusal = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, still_removed)
         remove_calls = _calls_by_other(recording, range(start + 1, line.seq + 1), hooks.SIMULATE_REMOVE_TASK.upstream)
@@ -416,6 +411,4 @@ def _searches_with_cache(recording: Recording, seq: Seq) -> Iterator[tuple[Seq, 
         return
     action = recording.span_tree.span_around(seq, record.Level.ACTION)
     first = max(helper.seq, action.first if action is not None else 1)
-    yield from (
-        (at_seq, event) for at_seq, event in recording.events_of_type(record.PredicateEvent) if first <= at_seq < seq
-    )
+    yield from ((at, event) for at, event in recording.events_of_type(record.PredicateEvent) if first <= at < seq)

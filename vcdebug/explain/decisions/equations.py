@@ -179,12 +179,10 @@ def search_equation(
     scarce = min(terms, key=lambda term: int(str(term.figures[3])))
     title = f"room for {event.task} on {count_noun(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
-    columns = ("request", "most on a node", "node", "nodes with room")
+    heads = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.is_met else None
     note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
-    return equation.Equation(
-        title, formula, columns, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL
-    )
+    return equation.Equation(title, formula, heads, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL)
 
 
 def _spread_term(room: DimensionRoom) -> equation.Term:
@@ -324,10 +322,8 @@ def _score_terms(
         if isnan(part.value):
             yield equation.Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
             continue
-        raw, normalised, weight = _scorer_origin(recording, node, task, part) if not details else (None, None, None)
-        yield equation.Term(
-            part.name, (raw, normalised, weight, part.value), None, "sum of those below" if details else ""
-        )
+        raw, scaled, weight = _scorer_origin(recording, node, task, part) if not details else (None, None, None)
+        yield equation.Term(part.name, (raw, scaled, weight, part.value), None, "sum of those below" if details else "")
 
 
 def inner_parts(parts: list[ScoreSummand], index: int) -> list[ScoreSummand]:

@@ -60,11 +60,8 @@ class Eviction(Struct, frozen=True):
 
 def eviction_words(eviction: Eviction, victim: str) -> str:
     """`reclaim evicts a/x-0 on n1 to make room for b/y-0`: the action, the node and the preemptor."""
-    purpose = (
-        f"to make room for {eviction.preemptor}"
-        if eviction.preemptor
-        else "for no other pod (a plugin requested the eviction)"
-    )
+    requested = "for no other pod (a plugin requested the eviction)"
+    purpose = f"to make room for {eviction.preemptor}" if eviction.preemptor else requested
     return f"{eviction.action} evicts {victim}{f' on {eviction.node}' if eviction.node else ''} {purpose}"
 
 

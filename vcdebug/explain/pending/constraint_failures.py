@@ -254,16 +254,12 @@ _CHANGE_REQUEST = Advice.for_owner("Change the pod's nodeSelector, affinity, tol
 def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
     if drivers := csi_drivers(snapshot, unprovided):
-        return (
-            Advice.cluster_admin(f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."),
-        )
+        words = f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."
+        return (Advice.cluster_admin(words),)
     if unprovided:
         device = "; for a device, check that its device plugin runs on the nodes"
         return (Advice.cluster_admin(f"Add a node that provides {join_names(unprovided)}{device}."),)
-    return (
-        Advice.for_owner("Split the pod into smaller ones."),
-        Advice.cluster_admin("Add a node of that size."),
-    )
+    return (Advice.for_owner("Split the pod into smaller ones."), Advice.cluster_admin("Add a node of that size."))
 
 
 def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons: Sequence[str]) -> tuple[Advice, ...]:

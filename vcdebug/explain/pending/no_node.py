@@ -284,12 +284,8 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     # If the only reason is a shortage, its numbers are more precise than the reason.
     if node is not None and short and len(fits.reason_histogram) == 1:
         several = len(fits.node_fits) > 1
-        nowhere = (
-            f"no node has room for {task.name}"
-            if several
-            else f"the only node, {node.name}, has no room for {task.name}"
-        )
-        reason = f"{nowhere}: {_nearest_words(task, node, several=several)}"
+        has_no_room = "no node has room" if several else f"the only node, {node.name}, has no room"
+        reason = f"{has_no_room} for {task.name}: {_nearest_words(task, node, several=several)}"
     else:
         words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
         task_misfit = f"{task.name} {words}"

@@ -235,9 +235,7 @@ def _order_words(fits: NodeFits, first: RoomTaker) -> str:
 
 def taker_evidence(takers: RoomTakers) -> tuple[Evidence, ...]:
     """One evidence line per placement, at most MAX_TAKERS."""
-    return tuple(
-        Evidence(taker.seq, f"{taker.task.key} is placed on {taker.node}") for taker in takers.tasks[:MAX_TAKERS]
-    )
+    return tuple(Evidence(one.seq, f"{one.task.key} is placed on {one.node}") for one in takers.tasks[:MAX_TAKERS])
 
 
 # Gangs that lack a part of their pods, and hold room that another such gang needs

@@ -154,9 +154,7 @@ class PluginExplainer(Struct, frozen=True):
     """The checks of the plugin's SimulatePredicate on a dry run's copy of the node."""
 
 
-SIMULATION_POINTS: Final = tuple(
-    hook.upstream for hook in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK)
-)
+SIMULATION_POINTS: Final = tuple(one.upstream for one in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK))
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 

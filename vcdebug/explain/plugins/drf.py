@@ -87,9 +87,8 @@ def _exchange_term(recording: Recording, exchange: ShareExchange) -> Term:
     name = recording.session.jobs[exchange.task.job].name
     kept_text, wanted_text = format_numbers_apart(exchange.own_share, exchange.preemptor_share)
     note = "" if exchange.is_fair else f"{name} would keep {kept_text}, less than {wanted_text}"
-    return Term(
-        exchange.task.key, (exchange.preemptor_share, exchange.own_share, exchange.dominant), exchange.is_fair, note
-    )
+    figures = (exchange.preemptor_share, exchange.own_share, exchange.dominant)
+    return Term(exchange.task.key, figures, exchange.is_fair, note)
 
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

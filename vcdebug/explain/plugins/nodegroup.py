@@ -66,9 +66,7 @@ def _limit_terms(verdict: GroupVerdict, request: Resource) -> Iterator[Term]:
         return
     parts = (Resource.from_list(limits), queue.allocated.get(group, Resource()), request)
     for name in limits:
-        yield Term(
-            f"limit of {name}", (None, None, *(DimensionAmount.from_resource(part, name) for part in parts)), None
-        )
+        yield Term(f"limit of {name}", (None, None, *(DimensionAmount.from_resource(one, name) for one in parts)), None)
 
 
 def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -58,10 +58,8 @@ def _container_terms(verdict: NumaRoom) -> Iterator[Term]:
     for item in verdict.containers:
         hints = [hint for hint in item.hints or () if hint.nodes is not None]
         fitting = " or ".join(format_cpu_list(hint.nodes) for hint in hints if hint.nodes is not None)
-        preferred = " or ".join(
-            format_cpu_list(hint.nodes) for hint in hints if hint.nodes is not None and hint.preferred
-        )
-        words = f"NUMA nodes with enough: {fitting or 'none'}; preferred: {preferred or 'none'}"
+        best = " or ".join(format_cpu_list(hint.nodes) for hint in hints if hint.nodes is not None and hint.preferred)
+        words = f"NUMA nodes with enough: {fitting or 'none'}; preferred: {best or 'none'}"
         figures = ("none" if not item.cpus else format_cpu_list(item.cpus), None, item.cpu_count)
         yield Term(f"container {item.name}", figures, item.cpus is not None, words if item.hints is not None else "")
 

@@ -200,9 +200,7 @@ def volume_zone_terms(_: Predicates, asked_node: AskedNode) -> Iterator[Term]:
 def volume_claim_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
     """Yields a term per volume claim of the pod."""
     state, node = asked_node.cycle_state.data.get(volume_filters.VolumeBindingFilter.STATE), asked_node.node
-    check = next(
-        claim_fit.check for claim_fit in plugin.filters if isinstance(claim_fit, volume_filters.VolumeBindingFilter)
-    )
+    check = next(one.check for one in plugin.filters if isinstance(one, volume_filters.VolumeBindingFilter))
     for claim_fit in check.claim_fits(state, node.name, node.labels) if isinstance(state, VolumeState) else ():
         yield Term(claim_fit.claim, (claim_fit.volume or None, claim_fit.words), claim_fit.fits)
 

@@ -256,9 +256,7 @@ def _refusal_sheet(
 ) -> ReplySheet:
     """The table of the refusing checks on the first of these nodes."""
     node_words = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-    rows = tuple(
-        _check_row(check.equation, term) for check in checks if check.is_refused for term in check.equation.terms
-    )
+    rows = tuple(_check_row(one.equation, term) for one in checks if one.is_refused for term in one.equation.terms)
     return ReplySheet(f"{nodes[0]}{node_words}: {', '.join(reasons)}", ("", "check", "comparison"), rows)
 
 

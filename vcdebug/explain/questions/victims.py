@@ -200,9 +200,7 @@ def _victim_sentence(
     place = f"on {one.node}" if one.node else "here"
     if not others:
         return f"{one.victim} was the only allowed victim {place}{f' for {one.preemptor}' if one.preemptor else ''}."
-    later = (
-        (order.right, order.deciding_step) for order in orders if order.right not in earlier and order.order_sign < 0
-    )
+    later = ((one.right, one.deciding_step) for one in orders if one.right not in earlier and one.order_sign < 0)
     rival, step = next(((right, step) for right, step in later if step is not None), ("", None))
     if step is None and earlier:
         return f"{one.victim} is evicted {place} after {join_names(earlier, 3)}, which did not make enough room."

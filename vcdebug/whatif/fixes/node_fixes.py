@@ -172,9 +172,7 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
     # No node can be bought that has a misspelt device.
-    if any(
-        is_offered_nowhere(situation, each) and find_similar_resource(situation.snapshot, each)[0] for each in larger
-    ):
+    if any(is_offered_nowhere(situation, one) and find_similar_resource(situation.snapshot, one)[0] for one in larger):
         return
     missing = _missing_labels(situation, model)
     labels = {} if any(map(_is_reported_label, missing)) else missing

@@ -150,9 +150,7 @@ class FixSearch:
 
     def _try_plans(self, plans: Sequence[FixPlan]) -> FixRounds:
         """Try plans in rounds; those that work are added to the proven ones, partial ones to the steps."""
-        fresh = list(
-            {frozenset(plan.all_edits): plan for plan in plans if plan.all_edits not in self._outcomes}.values()
-        )
+        fresh = list({frozenset(one.all_edits): one for one in plans if one.all_edits not in self._outcomes}.values())
         for start in range(0, len(fresh), TRIALS_PER_ROUND):
             families = [remedy.plan.family_key for remedy in self._working]
             batch = [plan for plan in fresh[start : start + TRIALS_PER_ROUND] if plan.family_key not in families]

@@ -136,12 +136,10 @@ class FixTrials:
             return self._with_pods(changed, recording, explanation)
         has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
-        changes_minimum = any("spec.minResources" in edit for edit in edits)
-        missing_words = (
-            describe_missing_pods(recording, FixSituation(self._base_recording, self._base_explanation))
-            if changes_minimum and explanation.scheduled
-            else ""
-        )
+        missing_words = ""
+        if explanation.scheduled and any("spec.minResources" in edit for edit in edits):
+            base = FixSituation(self._base_recording, self._base_explanation)
+            missing_words = describe_missing_pods(recording, base)
         return outcome._replace(fixes=tuple(propose_fixes(situation)) if has_new_cause else (), reserved=missing_words)
 
     @contextmanager

@@ -183,10 +183,8 @@ def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue:
     headline = pending_headline(subject.job, f"its queue {queue} is not in this snapshot")
     facts = (f"Queues in the snapshot: {join_names(queues, 6)}.{f' Did you mean {similar}?' if similar else ''}",)
     edits = (f"PodGroup/{subject.job}:spec.queue={similar}",) if similar else ()
-    queue_advice = Advice.for_owner(
-        f"PodGroup {subject.job}: set spec.queue to {similar or 'an existing queue'}.", *edits
-    )
-    queue_advice = queue_advice._replace(repairs=bool(similar))
+    words = f"PodGroup {subject.job}: set spec.queue to {similar or 'an existing queue'}."
+    queue_advice = Advice.for_owner(words, *edits)._replace(repairs=bool(similar))
     evidence = opening_evidence(recording, "the session opens without the job")
     advice = (queue_advice, Advice.queue_admin(f"Create queue {queue}."))
     numbers = counts({"queues": len(queues)})

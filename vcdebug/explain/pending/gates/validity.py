@@ -115,11 +115,11 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = Advice.from_outside(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
-    edit = f"PodGroup/{job}:spec.minMember={valid}"
-    minimum_advice = (
-        (Advice.for_owner(f"{job}: spec.minMember {minimum} -> {valid}.", edit),) if missing and valid else ()
-    )
-    return (*(() if known_reason else (create,)), *minimum_advice)
+    advice = [] if known_reason else [create]
+    if missing and valid:
+        edit = f"PodGroup/{job}:spec.minMember={valid}"
+        advice.append(Advice.for_owner(f"{job}: spec.minMember {minimum} -> {valid}.", edit))
+    return tuple(advice)
 
 
 _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]

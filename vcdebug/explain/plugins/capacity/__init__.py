@@ -284,11 +284,6 @@ EXPLAINER = PluginExplainer(
     explain_veto=victims.explain_veto,
     rejected=explain_queue_rejection,
     quota=QuotaExplainer(
-        admission_checks,
-        room_checks,
-        claim_check,
-        reclaims_within_limit,
-        surplus_in,
-        larger_share_advice,
+        admission_checks, room_checks, claim_check, reclaims_within_limit, surplus_in, larger_share_advice
     ),
 )

@@ -60,14 +60,12 @@ def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
         terms = [_judge_victim(recording, call, attrs, key) for key in event.candidates]
         return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other, in node order")
     # Each victim lowers its queue's allocation for the next one, so the order decides which are allowed.
-    ordered = _sort_by_eviction(recording, seq, event.candidates, event.task)
+    ordered = _by_eviction(recording, seq, event.candidates, event.task)
     terms = [_judge_victim(recording, call, attrs, key) for key in ordered]
     return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other in the order of eviction")
 
 
-def _sort_by_eviction(
-    recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
-) -> list[TaskKey]:
+def _by_eviction(recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey) -> list[TaskKey]:
     """The candidates in the order of the plugin's victim heap, replayed with the figures before the event."""
 
     def goes_first(left: TaskKey, right: TaskKey) -> bool:

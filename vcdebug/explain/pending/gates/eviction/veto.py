@@ -98,13 +98,11 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     tier_texts = by_tier.items() if len(all_votes) > 1 else ()
     tier_lines = (f"{node.node}, tier {number}: {', '.join(texts)}" for number, texts in tier_texts)
     lines = (*tier_lines, *veto_reason.lines)
-    reason = _veto_reason_words(attempt, plugin, (len(victims), len(candidates)), votes, with_room)
+    reason = _veto_words(attempt, plugin, (len(victims), len(candidates)), votes, with_room)
     return view.pending(cause, reason, numbers, evidence, advice, lines, tuple(facts), tuple(misspelt))
 
 
-def _veto_reason_words(
-    attempt: TaskTry, plugin: str, victims: tuple[int, int], votes: NodeVotes, with_room: int
-) -> str:
+def _veto_words(attempt: TaskTry, plugin: str, victims: tuple[int, int], votes: NodeVotes, with_room: int) -> str:
     """The reason in words; `victims`: (allowed, candidates); `with_room`: nodes where evicting all makes room."""
     # On other nodes plugins may allow victims that would free too little room.
     everywhere = len(votes) == len([node for node in attempt.nodes if node.candidates])

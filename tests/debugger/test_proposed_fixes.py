@@ -478,3 +478,14 @@ def test_of_many_cordoned_nodes_only_those_that_the_pods_select_are_uncordoned(s
     found = next(iter(proven(cluster(hosts, blocked, conf=CONF), "default/j")))
     assert found.startswith(f"Uncordon {words} maintenance is done")
     assert "c0" not in found
+
+
+def test_of_very_many_cordoned_nodes_hardly_more_are_uncordoned_than_the_job_needs() -> None:
+    hosts = [node(f"n{number:03}", cpu="4") for number in range(100)]
+    for host in hosts:
+        host["spec"]["unschedulable"] = True
+    search = searched(
+        replay_cycle(cluster(hosts, pod_group("j", min_member=70), pods("j", 70, cpu="4"), conf=CONF)), "default/j"
+    )
+    words = [one.plan_words for one in search.best_plans if one.is_proven]
+    assert any(one.startswith("Uncordon 72 nodes when the maintenance is done: n000, n001") for one in words)

@@ -372,3 +372,15 @@ def test_a_release_that_may_serve_the_oldest_queue_alone_is_named_with_it(releas
     told = (release, plugin) == ("v1.2.0", "")
     assert told is ("v1.2.0 may serve only queue old, which is older" in found.sentence)
     assert told is any("Configure plugin proportion" in words for words in found.advice_texts)
+
+
+def test_of_several_older_queues_the_oldest_with_a_stated_age_is_named() -> None:
+    born = {"elder": "2026-10-02T00:00:00Z", "eldest": "2026-10-01T00:00:00Z", "undated": ""}
+    queues = [queue(name) for name in born]
+    for each in queues:
+        each["metadata"]["creationTimestamp"] = born[each["metadata"]["name"]]
+    runs = [made for name in born for made in (pod_group(name, queue=name), *pods(name, 1))]
+    late = [queue("late"), pod_group("j", queue="late"), *pods("j", 1)]
+    conf = conf_of("gang", "predicates", actions="allocate")
+    found = explained(_at(cluster(node("n1"), queues, runs, late, conf=conf), "v1.2.0"))
+    assert "v1.2.0 may serve only queue eldest, which is older" in found.sentence

@@ -42,7 +42,7 @@ _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-cou
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
 _MAX_ADDED_NODES: Final = 8
 _MAX_SINGLE_NODES: Final = 4
-_MAX_NODE_COUNTS: Final = 64
+_EXACT_NODE_COUNTS: Final = 64
 _DEVICES_OF_A_NODE: Final = 8
 _QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
 _BLOCKING_MARKS: Final = {"taints": "[]", "unschedulable": "false"}
@@ -97,15 +97,23 @@ def _of_some_nodes(
         for name in names:
             yield fix.cluster_fix(f"{verb} node {name}{note}", *edits[name], causes=_NODE_CAUSES, kind=kind)
         return
-    counts = [*range(1, min(len(names), _MAX_NODE_COUNTS)), len(names)]
     sizes = [
         fix.FixSize(
             f"{count_noun(count, 'node')}{note.replace('its', 'the')}: {join_names(names[:count], 3)}",
             tuple(edit for name in names[:count] for edit in edits[name]),
         )
-        for count in counts
+        for count in _growing_counts(len(names))
     ]
     yield fix.cluster_fix(f"{verb} {fix.AMOUNT_BLANK}", causes=_NODE_CAUSES, kind=kind).with_sizes(*sizes)
+
+
+def _growing_counts(most: int) -> Iterator[int]:
+    """Yields 1, 2, 3 and so on, from 64 on in steps of about an eighth, and `most`."""
+    count = 1
+    while count < most:
+        yield count
+        count += max(count // _EXACT_NODE_COUNTS * 8, 1)
+    yield most
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -59,13 +59,13 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "last_position": moved,
     "run_to_cursor": moved,
     "about": moved,
-    "app": lambda desk: desk.main.focused is not desk.panel("flow"),
+    **dict.fromkeys(("app.focus_next", "app.focus_previous"), lambda desk: desk.main.focused is not desk.panel("flow")),
     "panel": lambda desk: desk.main.focused is not desk.panel("queues"),
     "zoom": lambda desk: desk.main.maximized is not None,
     "copy": lambda desk: isinstance(desk.app.screen, CopyScreen),
     "copy_panel": lambda desk: "copied the panel" in desk.status(),
     "down": moved,
-    "palette": lambda desk: isinstance(desk.app.screen, CommandPalette),
+    "app.palette": lambda desk: isinstance(desk.app.screen, CommandPalette),
     "open": lambda desk: isinstance(desk.app.screen, ChooserScreen),
     "back": lambda desk: desk.status() == "",
     "last_change": lambda desk: desk.status() != "",
@@ -99,7 +99,7 @@ LEAVING = ("open", "quit")
 
 def action_of(binding: Binding) -> str:
     name, _, argument = binding.action.partition("(")
-    return argument.strip("')") if name == "run" else name.partition(".")[0]
+    return argument.strip("')") if name == "run" else name
 
 
 async def test_each_key_does_something() -> None:

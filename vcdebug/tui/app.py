@@ -137,6 +137,13 @@ class VcdebugApp(App[int]):
         else:
             self.open_chooser(next_screen.failure if next_screen is not None else "")
 
+    def action_palette(self) -> None:
+        from textual.command import CommandPalette
+
+        from vcdebug.tui.palette import PaletteProvider
+
+        self.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="a name, or a word such as victim"))
+
     def action_help_quit(self) -> None:
         """Show which key quits, instead of quitting: Ctrl+C might lose edits."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)

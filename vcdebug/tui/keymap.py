@@ -178,7 +178,7 @@ MAIN_KEYS: list[BindingType] = [
     Binding("b,f9", "run('breakpoint')", "set a breakpoint", id="break"),
     Binding("question_mark,f1", "help", "this help", id="help"),
     Binding("colon", "run('command')", "type a command", id="command"),
-    Binding("ctrl+p", "palette", "Open the palette: everything by name or keyword", id="palette"),
+    Binding("ctrl+p", "app.palette", "Open the palette: everything by name or keyword", id="palette"),
     Binding("slash", "run('filter')", "Filter the focused table (expression; ! inverts, ~ fuzzy)", id="filter"),
     Binding("e", "explain", "Explain why the selected or current job is Pending; else all Pending jobs", id="explain"),
     Binding(

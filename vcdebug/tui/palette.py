@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from msgspec import Struct
 from textual.binding import ActiveBinding
@@ -15,12 +15,12 @@ from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import Verb, list_verbs
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
+from vcdebug.tui.main.screen import MainScreen
 from vcdebug.views.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
 
@@ -61,19 +61,6 @@ OBJECT_COMMANDS: Final = {
     "queues": ("queues", "its page"),
 }
 """Kind of object -> the command that opens one, and what that shows."""
-
-
-@runtime_checkable
-class PaletteScreen(Protocol):
-    """The screen that the palette acts on."""
-
-    @property
-    def moment(self) -> DebuggerState | None: ...
-    @property
-    def active_bindings(self) -> dict[str, ActiveBinding]: ...
-    def run_command(self, text: str) -> None: ...
-    def type_command(self, text: str) -> None: ...
-    def show_panel(self, name: str) -> None: ...
 
 
 class PaletteEntry(Struct, frozen=True):
@@ -118,10 +105,9 @@ class PaletteProvider(Provider):
             yield Hit(1 - place / (2 * MAX_HITS), format_entry(entry, words), entry.run_entry, entry.name)
 
     @property
-    def _main_screen(self) -> PaletteScreen:
-        screen: object = self.screen
-        assert isinstance(screen, PaletteScreen)
-        return screen
+    def _main_screen(self) -> MainScreen:
+        assert isinstance(self.screen, MainScreen)
+        return self.screen
 
 
 def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
@@ -138,7 +124,7 @@ def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
     return content
 
 
-def find_entries(main: PaletteScreen, described: Iterable[PaletteEntry], words: Sequence[str]) -> list[PaletteEntry]:
+def find_entries(main: MainScreen, described: Iterable[PaletteEntry], words: Sequence[str]) -> list[PaletteEntry]:
     """The best entries for the typed words in lower case, at most MAX_HITS."""
     if not words:
         return []
@@ -149,9 +135,7 @@ def find_entries(main: PaletteScreen, described: Iterable[PaletteEntry], words: 
     return [entry for _, entry in sorted(ranked, key=lambda pair: pair[0])[:MAX_HITS]]
 
 
-def _rank_objects(
-    main: PaletteScreen, recording: Recording, words: Sequence[str]
-) -> Iterator[tuple[int, PaletteEntry]]:
+def _rank_objects(main: MainScreen, recording: Recording, words: Sequence[str]) -> Iterator[tuple[int, PaletteEntry]]:
     """Jobs, pods, nodes and queues whose names contain every word; a name that is or begins with the word first."""
     start = words[0]
     for plural, (command, description) in OBJECT_COMMANDS.items():
@@ -183,7 +167,7 @@ def _find_names(recording: Recording, kind: str, words: Sequence[str], sought: s
         place = lowered.find(sought, end)
 
 
-def described_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
+def described_entries(main: MainScreen) -> Iterator[PaletteEntry]:
     """Every entry with a description, at the moment that the screen shows."""
     keys = {
         name: " ".join(filter(None, map(key_name, active_keys)))
@@ -231,7 +215,7 @@ def _key_entries(active: Mapping[str, ActiveBinding], keys: Mapping[str, str]) -
             )
 
 
-def _recording_entries(main: PaletteScreen, recording: Recording) -> Iterator[PaletteEntry]:
+def _recording_entries(main: MainScreen, recording: Recording) -> Iterator[PaletteEntry]:
     """The plugins of the configuration, and the causes of Pending jobs."""
     for plugin in dict.fromkeys(option.name for tier in recording.conf.tiers for option in tier):
         run = partial(main.run_command, f"about plugin {plugin}")
@@ -241,7 +225,7 @@ def _recording_entries(main: PaletteScreen, recording: Recording) -> Iterator[Pa
         yield PaletteEntry("cause", cause, "the jobs that are Pending for it", run, "", cause.replace("-", " "))
 
 
-def _take_verb(main: PaletteScreen, verb: Verb) -> None:
+def _take_verb(main: MainScreen, verb: Verb) -> None:
     """Run a command, or where it needs words open the command line with its name."""
     if verb.usage and not verb.usage.startswith("["):
         main.type_command(f"{verb.names[0]} ")

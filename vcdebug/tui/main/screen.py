@@ -349,15 +349,6 @@ class MainScreen(Screen[NextScreen]):
         kind, name = row.subject if row is not None and row.subject[1] else ("job", job)
         self.current.move_to(lambda driver: driver.next_about(kind, name, back=back))
 
-    def action_palette(self) -> None:
-        from textual.command import CommandPalette
-
-        from vcdebug.tui.palette import PaletteProvider
-
-        self.app.push_screen(
-            CommandPalette(providers=[PaletteProvider], placeholder="a name, or a word such as victim")
-        )
-
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
 

@@ -1,9 +1,12 @@
 """Keys that arrive faster than the screen updates, as from a paste, a macro or a slow connection."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
 import pytest
 from textual import events
+from textual.app import App
 
 from tests.tui.driving import Desk, opened
 from vcdebug.debugger.driver import DebuggerState
@@ -120,15 +123,24 @@ async def test_commands_one_after_the_other() -> None:
 
 
 async def test_no_frame_is_drawn_before_the_effects_of_a_key_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    build_table, held_back = Panel.build_table, list[bool]()
+    build_table, batch_update = Panel.build_table, App.batch_update
+    held_back, open_batches = list[bool](), list[App[object]]()
+
+    @contextmanager
+    def note_update(app: App[object]) -> Iterator[None]:
+        open_batches.append(app)
+        with batch_update(app):
+            yield
+        open_batches.pop()
 
     def note_batch(panel: Panel, moment: DebuggerState) -> Table:
-        held_back.append(panel.app._batch_count > 0)
+        held_back.append(bool(open_batches))
         return build_table(panel, moment)
 
     async with opened("preempt-blocked-by-gang") as desk:
         monkeypatch.setattr(Panel, "build_table", note_batch)
+        monkeypatch.setattr(App, "batch_update", note_update)
         await desk.press("s", "s", "6", "n")
         assert len(held_back) >= 4
         assert all(held_back)
-        assert 0 == desk.app._batch_count
+        assert [] == open_batches

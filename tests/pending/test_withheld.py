@@ -82,8 +82,8 @@ def test_a_gate_that_the_scheduler_keeps_shut_for_a_full_queue_names_the_queue()
     ("annotation", "gate_on", "words"),
     [
         ("true", True, "Wait for the next cycle: the queue has room, so the scheduler removes the gate."),
-        ("true", False, f"Start the scheduler with --feature-gates={QUEUE_GATE}=true; it then removes the gate."),
-        ("", True, f'Annotate the pods with {VOLCANO_GATE}: "true"; without it no scheduler removes the gate.'),
+        ("true", False, f"Start the scheduler with --feature-gates={QUEUE_GATE}=true, to remove the gate."),
+        ("", True, f'Annotate the pods with {VOLCANO_GATE}: "true"; else no scheduler removes the gate.'),
     ],
 )
 def test_a_gate_of_volcano_says_what_has_to_happen_for_the_scheduler_to_remove_it(
@@ -118,3 +118,13 @@ def test_a_pod_larger_than_any_node_that_uses_up_a_quota_is_named_and_to_be_dele
     assert f"used by big-0 {size} ({waits})" in found.full_text
     words = "Delete what can never run but counts in ResourceQuota q, or make it smaller: big-0."
     assert (size == "2") is (words in found.advice_texts)
+
+
+@pytest.mark.parametrize("limit", ["8", "80"])
+def test_gangs_vote_against_a_higher_priority_is_switched_off_before_pods_are_deleted(limit: str) -> None:
+    held = [manifest for at in "ab" for manifest in running(at, "n1", count=1)]
+    text = conf(PREEMPT, second="drf predicates capacity nodeorder")
+    limited = [queue("root"), queue(capability={"cpu": limit})]
+    plans = list(proven(cluster(*CLASSES, limited, nodes("n1"), held, wanted(), conf=text), WANTED))
+    first_deletion = next(at for at, words in enumerate(plans) if words.startswith("Delete"))
+    assert "gang: enablePreemptable -> false (no veto in preempt)" in plans[:first_deletion]

@@ -101,22 +101,26 @@ class TriedPlan(Struct, frozen=True):
         return "; ".join(fix.text for fix in self.plan.filled_fixes)
 
     @property
-    def rank_key(self) -> tuple[bool, FixKind, bool, AdviceHarm, int, int]:
+    def rank_key(self) -> tuple[bool, FixKind, int, AdviceHarm, int, int]:
         """The one order of plans: what a maintainer would try first.
 
         Proven plans first, since the others do not close the ticket. Then by kind, in the order of what a change costs:
         a repair nothing, a limit or a switch an agreement, the job's settings its owner's work, nodes money; last come
         other jobs' pods and rules that were made on purpose. Within a kind a plan that ends or evicts
-        running pods of other jobs comes after those that do not (a Pending pod has done no work yet), then the change
+        running pods of other jobs comes after those that do not (a Pending pod has done no work yet), and pods ended by
+        hand after evictions, which the scheduler repeats for the next job; then the change
         of the nearer owner (job, queue, cluster), then the one with fewer changes and side effects.
         """
         plan, costs = self.plan, self.outcome.costs
-        ends_pods = any(cost.startswith(("ends", "evicts")) for cost in costs)
+        force = max(_FORCE.get(cost.partition(" ")[0], 0) for cost in ("", *costs))
         kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
         # A smaller gang of which pods stay Pending is no substitute for room for all of them.
         if kind is FixKind.SMALLER and self.outcome.pending_count:
             kind = FixKind.OTHER_PODS
-        return not self.is_proven, kind, ends_pods, plan.worst_harm, len(plan.fixes), len(costs)
+        return not self.is_proven, kind, force, plan.worst_harm, len(plan.fixes), len(costs)
+
+
+_FORCE = {"evicts": 1, "ends": 2}
 
 
 def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:

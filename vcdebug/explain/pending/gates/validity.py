@@ -281,9 +281,7 @@ def _gate_advice(view: JobView, gated_tasks: Sequence[TaskInfo], gates: Collecti
         words = f"The controller that {owns} {join_names(gates)} must remove it from spec.schedulingGates."
         return Advice.from_outside(words)
     if not all(task.pod.annotations.get(VOLCANO_GATE) == TRUE for task in gated_tasks):
-        words = f'Annotate the pods with {VOLCANO_GATE}: "true"; without it no scheduler removes the gate.'
-        return Advice.for_owner(words)
+        return Advice.for_owner(f'Annotate the pods with {VOLCANO_GATE}: "true"; else no scheduler removes the gate.')
     if not view.session.flags.is_gate_on(QUEUE_GATE):
-        words = f"Start the scheduler with --feature-gates={QUEUE_GATE}=true; it then removes the gate."
-        return Advice.cluster_admin(words)
+        return Advice.cluster_admin(f"Start the scheduler with --feature-gates={QUEUE_GATE}=true, to remove the gate.")
     return Advice.for_owner("Wait for the next cycle: the queue has room, so the scheduler removes the gate.")

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,9 @@ from tests.recorded import BUNDLED, CASES, GOLDEN, user_questions
 
 os.environ["VCDEBUG_CACHE"] = "off"  # tests write nothing to the cache folder of the user who runs them
 os.environ["LANGUAGE"] = "C"  # argparse otherwise searches the disk for translations of each of its words
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell's background job ignores SIGINT, as would all programs that the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # the hook below collects between tests, only after many allocations
 MOST_NEW = 4_000_000
 """Number of new objects (about half a gigabyte) after which garbage is collected."""

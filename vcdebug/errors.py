@@ -48,6 +48,14 @@ class ConfigError(VcdebugError):
     """Raised for a scheduler configuration that the real scheduler rejects."""
 
 
+class UnknownActionError(ConfigError):
+    """Raised for a configuration with an action that the release does not have."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"failed to find Action {action}", where="actions")
+        self.action = action
+
+
 class CaptureError(VcdebugError):
     """Raised if a cluster cannot be read: no connection, no permission, no such API group."""
 

@@ -1,4 +1,4 @@
-"""Answers about room that is withheld: by a shard, a zone, a gate or a used quota; and budgets that nobody heeds."""
+"""Answers about room that is withheld: by a shard, zone, gate or used quota; and budgets that evictions ignore."""
 
 from __future__ import annotations
 

@@ -46,6 +46,8 @@ class KnownReport(NamedTuple):
 _CAN_I = (
     "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
 )
+SILENT_WEBHOOK: Final = "does not answer"
+"""What an answer says of a webhook that cannot be called; scheduler_fault adds why."""
 KNOWN_REPORTS: Final = (
     KnownReport(
         r'failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found',
@@ -95,7 +97,7 @@ KNOWN_REPORTS: Final = (
     ),
     KnownReport(
         r'failed calling webhook "(?P<name>[^"]+)"',
-        "webhook {name} does not answer",
+        f"webhook {{name}} {SILENT_WEBHOOK}",
         "Check the webhook's pods, Service and certificate: kubectl -n volcano-system get pods,endpoints,secrets",
     ),
     KnownReport(

@@ -4,12 +4,12 @@ Upstream: conf, scheduler.go (unmarshalSchedulerConf), plugins/defaults.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import yaml
 from msgspec import Struct
 
-from vcdebug.errors import ConfigError
+from vcdebug.errors import ConfigError, UnknownActionError
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, all_switches
 from vcdebug.framework.registry import ActionFacts, Registry, facts_of
@@ -48,9 +48,6 @@ _CONF = go_yaml.GoStruct(
 """Upstream: conf.SchedulerConfiguration."""
 
 
-UNKNOWN_ACTION = "failed to find Action "
-
-
 class PluginOption(Struct, frozen=True):
     """One plugin entry of a tier."""
 
@@ -78,6 +75,10 @@ class SchedulerConf:
     problems: tuple[Problem, ...] = field(default=())
     built_in: bool = False
     """Whether this is the built-in default configuration."""
+    rejection: str = ""
+    """Why the real scheduler rejects the stated configuration; empty if it does not."""
+    unknown_action: str = ""
+    """The action because of which it does; empty for another reason."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: the source and the interval of node usage."""
     registry: Registry = field(default_factory=dict, compare=False, repr=False)
@@ -123,7 +124,9 @@ def read_conf(text: str | None, known_actions: Registry, *, skips: bool = False)
     except ConfigError as error:
         fault = f"rejected: {error.message}"
         problem = Problem(CONF_FILE, "", error.where, fault, "the built-in configuration is used")
-        return _built_in_conf((problem,), known_actions)
+        unknown_action = error.action if isinstance(error, UnknownActionError) else ""
+        conf = _built_in_conf((problem,), known_actions)
+        return replace(conf, rejection=error.message, unknown_action=unknown_action)
 
 
 def _built_in_conf(problems: tuple[Problem, ...], known_actions: Registry) -> SchedulerConf:
@@ -161,7 +164,7 @@ def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | 
         if name in known_actions:
             continue
         if skipped is None:
-            raise ConfigError(f"{UNKNOWN_ACTION}{name}", where="actions")
+            raise UnknownActionError(name)
         skipped.append(Problem(CONF_FILE, "actions", "", f"unknown action {name!r}", "ignored; the other actions run"))
     return tuple(name for name in names if name in known_actions)
 

@@ -1,5 +1,5 @@
 """What the cluster itself says against a finished answer: refusals by the running scheduler, rules that pods break
-where they are, and settings that nobody reads or checks.
+where they are, and settings that nothing reads or checks.
 """
 
 import re

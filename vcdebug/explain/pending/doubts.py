@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from vcdebug.amount_text import format_amounts_apart, format_number, join_names
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
-from vcdebug.framework.conf import UNKNOWN_ACTION
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
@@ -57,12 +56,11 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, explanation:
 
 def rejected_conf(recording: Recording) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
     """(facts, advice) if the stated configuration is rejected, so that the built-in one is in force; else empty."""
-    conf, stated = recording.conf, recording.snapshot.scheduler_conf
-    if not conf.built_in or stated is None:
+    conf = recording.conf
+    if not conf.rejection:
         return (), ()
-    problem = conf.problems[0].what.replace("rejected: ", "")
-    fact = f"The configuration is rejected ({problem}); the built-in one is in force: {', '.join(conf.actions)}."
-    if problem.removeprefix(UNKNOWN_ACTION) not in _REMOVED_ACTIONS:
+    fact = f"The configuration is rejected ({conf.rejection}); the built-in one is in force: {', '.join(conf.actions)}."
+    if conf.unknown_action not in _REMOVED_ACTIONS:
         return (fact,), ()
     words = f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read"
     why = "no release from v1.10 on has them, and none reserves nodes for a job"

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Explanation, Finding, pending_headline, sort_by_harm
 from vcdebug.explain.component_reports import (
+    SILENT_WEBHOOK,
     container_state,
     crash_advice,
     down_words,
@@ -149,7 +150,7 @@ def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
 
 def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
     """The explanation with why Volcano's webhook does not answer, where it does not: no pod, or another release."""
-    if "does not answer" not in explanation.dominant.headline.reason:
+    if SILENT_WEBHOOK not in explanation.dominant.headline.reason:
         return explanation
     facts, words = list[str](), _words_of_sets(recording, _SCHEDULER_SETS[2])
     parts = [Pod(one) for one in recording.snapshot.objects_of("Pod") if labels_of(one).get("app") in _COMPONENTS]

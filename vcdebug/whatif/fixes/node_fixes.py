@@ -81,7 +81,7 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             taints = spec.get("taints") or ()
             cordons = [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON]
             cordoned[name] = (f"Node/{name}:spec.unschedulable-", *cordons[:1])
-    yield from _of_some_nodes(situation, cordoned, "Uncordon", " when its maintenance is done", None)
+    yield from _of_some_nodes(situation, cordoned, "Uncordon", " when {its} maintenance is done", None)
 
 
 def _of_some_nodes(
@@ -91,15 +91,19 @@ def _of_some_nodes(
     note: str,
     kind: fix.FixKind | None,
 ) -> Iterator[fix.Fix]:
-    """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all."""
+    """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all.
+
+    `note` follows the nodes; its blank `its` becomes "the" for many.
+    """
     names = list(edits) if len(edits) <= _MAX_SINGLE_NODES else select_useful_nodes(situation, edits)
     if len(names) <= _MAX_SINGLE_NODES:
         for name in names:
-            yield fix.cluster_fix(f"{verb} node {name}{note}", *edits[name], causes=_NODE_CAUSES, kind=kind)
+            words = f"{verb} node {name}{note.format(its='its')}"
+            yield fix.cluster_fix(words, *edits[name], causes=_NODE_CAUSES, kind=kind)
         return
     sizes = [
         fix.FixSize(
-            f"{count_noun(count, 'node')}{note.replace('its', 'the')}: {join_names(names[:count], 3)}",
+            f"{count_noun(count, 'node')}{note.format(its='the')}: {join_names(names[:count], 3)}",
             tuple(edit for name in names[:count] for edit in edits[name]),
         )
         for count in _growing_counts(len(names))

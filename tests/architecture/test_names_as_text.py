@@ -35,7 +35,6 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
         "whatif/fixes/job_fixes.py",
         "views/cell_figures.py",
         "views/edit_suggestions.py",
-        "views/queues.py",
     ),
     # a field of nodes, volumes and devices
     "capacity": (
@@ -47,8 +46,6 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
         "plugins/rescheduling.py",
         "whatif/fixes/node_fixes.py",
     ),
-    # an option of the command line
-    "extender": ("cli/",),
     # a policy of devices
     "binpack": ("model/devices/",),
     # the title of a row
@@ -84,6 +81,18 @@ def names_as_text(source: Source, names: list[str]) -> Iterator[str]:
     for node in source.nodes:
         if isinstance(node, ast.Constant) and node.value in names and not is_home(path, node.value):
             yield f"{source.where(node)} {node.value}"
+
+
+def test_each_other_meaning_occurs() -> None:
+    spelt = {
+        (node.value, source.path.relative_to(PACKAGE).as_posix())
+        for source in sources()
+        for node in source.nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in OTHER_MEANINGS
+    }
+    listed = [(name, path) for name, paths in OTHER_MEANINGS.items() for path in paths]
+    unused = [row for row in listed if not any(name == row[0] and path.startswith(row[1]) for name, path in spelt)]
+    assert [] == unused
 
 
 def test_names_as_text_outside_their_homes_do_not_increase() -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from tests.architecture.source_tree import PACKAGE, sources
+from tests.architecture.source_tree import PACKAGE, ROOT, sources
+from tests.mutants.__main__ import read_equivalent
+from tests.mutants.mutations import SCOPE, find_mutants
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Change
@@ -102,3 +104,15 @@ def test_each_text_reference_resolves() -> None:
     ]
     assert len(texts) > 100
     assert [] == [(name, text) for name, text in texts if not reference_resolves(text)]
+
+
+def test_each_listed_equivalent_mutant_is_one_of_the_source() -> None:
+    """A line that changed leaves its entry behind: write the entry anew, or remove it."""
+    listed = read_equivalent()
+    paths = dict.fromkeys(entry.partition(":")[0] for entry in listed)
+    found = {mutant.shown for path in paths for mutant in find_mutants(path, (ROOT / path).read_bytes())}
+    assert [] == [entry for entry in listed if entry not in found]
+
+
+def test_each_pattern_of_the_mutated_files_matches_one() -> None:
+    assert [] == [pattern for pattern in SCOPE if not any(ROOT.glob(pattern))]

@@ -19,7 +19,6 @@ SCOPE = (
     "vcdebug/explain/pending/gates/**/*.py",
     "vcdebug/tui/keymap.py",
     "vcdebug/tui/key_names.py",
-    "vcdebug/tui/main/keys.py",
     "vcdebug/tui/main/command_line.py",
     "vcdebug/tui/main/cursor_commands.py",
     "vcdebug/debugger/cursor.py",

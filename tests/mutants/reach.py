@@ -21,7 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".mutants"
 """Folder of a run's files: the copy of the tree, the map, the results."""
-LEFT_OUT = ("architecture/", "bench/", "mutants/", "tools/", "tui/test_hangup.py")
+LEFT_OUT = ("architecture/", "bench/", "browser/", "live/", "mutants/", "tools/", "tui/test_hangup.py")
 """Tests that check the source text or other processes only, and cannot detect mutants."""
 WHOLE_CORPUS = "tests/golden/"
 """Tests here include those of archived recordings; elsewhere such tests are left out."""

@@ -35,6 +35,20 @@ def test_role_at_its_minimum_makes_a_whole_bundle_despite_a_job_surplus() -> Non
     assert BundleType.SAFE < BundleType.WHOLE
 
 
+def test_sub_group_that_is_incomplete_loses_pods_before_one_that_is_needed() -> None:
+    """One complete sub group is required: the only one keeps its pods, and the incomplete one has nothing to lose."""
+    key = "volcano.sh/index"
+    policy = {"name": "p", "subGroupSize": 2, "minSubGroups": 1, "matchLabelKeys": [key]}
+    members = pods("j", 3, on="n1")
+    for member, index in zip(members, ("0", "0", "1"), strict=True):
+        member["metadata"]["labels"] = {key: index}
+    ssn = open_session(cluster(node("n1"), pod_group("j", min_member=2, subGroupPolicy=[policy]), members), "gang")
+    made = create_job_bundles(ssn.jobs["default/j"], tasks(ssn, "j-0", "j-1", "j-2"))
+    assert [("SAFE", ["j-2"]), ("WHOLE", ["j-0", "j-1"])] == [
+        (bundle.type.name, [one.name for one in bundle.tasks]) for bundle in made
+    ]
+
+
 def gangpreempt(*objects: Any, extra: str = "") -> Any:
     return ran(CLASSES, *objects, actions="gangpreempt", tiers=TIERS, extra=extra)
 

@@ -43,6 +43,12 @@ def test_a_node_without_a_reclaimee_is_passed_over_though_it_has_room() -> None:
     assert "pipeline p-0@n2" == ops(recording)[-1]
 
 
+def test_the_search_ends_at_the_first_node_that_makes_room() -> None:
+    rich = [victim_queue(2, "n1"), pods("r", 2, on="n2", prefix="s")]
+    recording = reclaim(node("n1", cpu="2"), node("n2", cpu="2"), queue("poor"), *rich, poor(1))
+    assert ["evict r-1@n1", "pipeline p-0@n1"] == ops(recording)
+
+
 def test_each_further_starving_job_pops_the_queue_once_more() -> None:
     recording = reclaim(
         node("n1", cpu="8"),

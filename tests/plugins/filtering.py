@@ -6,6 +6,7 @@ from tests.builders import cluster, conf_of, open_session, pod_group, task
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import FitStatus
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -18,13 +19,16 @@ def labelled(manifest: Manifest, **labels: str) -> Manifest:
 
 
 def opened(
-    *objects: Manifest, flags: SchedulerFlags | None = None, arguments: Mapping[str, str] | None = None
+    *objects: Manifest,
+    flags: SchedulerFlags | None = None,
+    arguments: Mapping[str, str] | None = None,
+    release: str = "",
 ) -> Session:
     lines = "".join(f"      {key}: {value}\n" for key, value in (arguments or {}).items())
     text = conf_of("predicates") + ("    arguments:\n" + lines if lines else "")
     snapshot = cluster(pod_group("j"), pod_group("r"), *objects, conf=text)
     snapshot.flags = flags or SchedulerFlags()
-    return open_session(snapshot)
+    return open_session(snapshot_at_release(snapshot, release) if release else snapshot)
 
 
 def prepare(ssn: Session, name: str = "j-0") -> str | None:

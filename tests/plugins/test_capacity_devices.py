@@ -181,6 +181,14 @@ def test_a_role_counts_with_one_of_its_tasks_times_its_minimum() -> None:
     assert not ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
 
 
+def test_a_role_without_a_minimum_counts_nothing() -> None:
+    """A quota of a count alone rejects every claim that names a capacity, but this role asks for no pods."""
+    group = pod_group("new", queue="a", phase="Pending", min_resources=amounts("1"), min_task_member={"": 0})
+    named = claim("one", gpus(1, **memory("1Gi")))
+    ssn = session(GPU_QUOTA, named, user("new-0", "one", group="new"), group)
+    assert ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+
+
 # Names that are scalars as well
 
 

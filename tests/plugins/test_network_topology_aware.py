@@ -240,6 +240,18 @@ def test_fading_zero_leaves_only_the_first_tier() -> None:
     assert scores(opened(*above, **fading)) is None
 
 
+def test_a_negative_fading_is_replaced_by_the_default() -> None:
+    objects: list[Manifest | list[Manifest]] = [
+        TWO_LEAVES,
+        pods("b", 1, "4", "8G", on="b1"),
+        pod_group("j"),
+        pods("j", 1),
+    ]
+    wrong = opened(*objects, **{"hypernode.binpack.normal-pod.fading": -1})
+    assert scores(opened(*objects)) == scores(wrong)
+    assert {"hypernode.binpack.normal-pod.fading": 0.8} == wrong.plugins[NAME].arguments.replaced_defaults
+
+
 def test_ordinary_pods_may_be_left_alone() -> None:
     off = {"hypernode.binpack.normal-pod.enable": "false"}
     assert scores(opened(TWO_LEAVES, pod_group("j"), pods("j", 1), **off)) is None

@@ -149,6 +149,15 @@ def test_fewer_numa_nodes_score_more() -> None:
     assert [150.0, 0.0] == scores.total.tolist()
 
 
+def test_where_no_cpus_are_reserved_every_node_scores_the_most() -> None:
+    """A fraction of a CPU reserves none."""
+    ssn = opened(numa("n1", "best-effort"), numa("n2", "best-effort"), guaranteed("1500m", policy="best-effort"))
+    assert [] == refusal(ssn)
+    scores = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["numa-aware"]
+    assert scores is not None
+    assert [100.0, 100.0] == scores.total.tolist()
+
+
 def test_a_pod_without_a_policy_gets_no_scores() -> None:
     ssn = opened(numa("n1", "best-effort"), guaranteed("2"))
     assert [] == refusal(ssn)

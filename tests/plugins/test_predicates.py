@@ -20,6 +20,7 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 SKEWED = "node(s) didn't match pod topology spread constraints"
 NODE_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+GPU = "nvidia.com/gpu"
 TAINT = {"key": "dedicated", "value": "x", "effect": "NoSchedule"}
 
 
@@ -61,6 +62,13 @@ def test_a_full_node_is_reported_before_its_taint_and_only_the_taint_is_final() 
     prepare(ssn)
     full = FitStatus(2, "node(s) pod number exceeded", "predicates")
     assert [(full,), (full, FitStatus(3, TAINTED))] == judge(ssn)
+
+
+def test_a_full_node_is_also_asked_by_the_other_filters() -> None:
+    port = (80, "", "TCP")
+    nodes = node("n1", pods="1"), node("n2")
+    ssn = opened(*nodes, with_port(pod("r-0", "r", on="n1"), *port), with_port(pod("j-0", "j"), *port))
+    assert [["node(s) pod number exceeded", PORTS], []] == reasons(ssn)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +258,19 @@ def test_equivalence_cache_answers_without_the_original_reason() -> None:
     prepare(ssn, "j-1")
     cached = FitStatus(1, "plugin equivalence cache predicates failed", "predicate.CacheEnable")
     assert [(cached,), ()] == judge(ssn, "j-1")
+
+
+@pytest.mark.parametrize(("memory", "fits"), [("1000000000", True), ("1000000001", False)])
+def test_up_to_v1_12_memory_is_kept_idle_for_accelerators(memory: str, fits: bool) -> None:
+    """8 GB for each of two idle GPUs, on a node of 17 GB."""
+    rates = {
+        "predicate.ProportionalEnable": "true",
+        "predicate.resources": GPU,
+        f"predicate.resources.{GPU}.memory": "8",
+    }
+    host = node("n1", memory="17G", **{GPU: "2"})
+    ssn = opened(host, pod("j-0", "j", requests=amounts("1", memory)), arguments=rates, release="v1.12.2")
+    assert [[] if fits else [f"proportional of resource {GPU} check failed"]] == reasons(ssn)
 
 
 def test_a_sidecar_needs_its_feature_gate() -> None:

@@ -89,6 +89,12 @@ def test_an_exhausted_budget_ends_the_choice() -> None:
     assert ["default/j-0"] == victims(ssn)
 
 
+def test_of_equally_busy_nodes_the_first_loses_pods_first() -> None:
+    nodes = [node("a", cpu="1"), node("b"), node("c")]
+    pods = [running("j-0", "b", cpu="600m"), running("j-1", "c", cpu="600m")]
+    assert ["default/j-0"] == victims(opened(nodes, pods, a=(10, 10), b=(99, 20), c=(99, 20)))
+
+
 def test_a_pod_is_looked_up_by_its_name_alone() -> None:
     there = running("j-0", "a", namespace="alpha")
     there["metadata"]["uid"] = "another"

@@ -273,6 +273,11 @@ def test_a_threshold_of_100_percent_refuses_nothing_below_it() -> None:
     assert refused(CPU_TOO_HIGH) == verdict(opened(loads=loads, thresholds={"cpu": 101}))
 
 
+def test_before_estimates_an_unmeasured_node_scores_nothing() -> None:
+    snapshot = cluster(host(), pod_group("j"), pods("j", 1), conf=conf_of(NAME))
+    assert 0.0 == score(open_session(snapshot_at_release(snapshot, "master,+usage-shadow-load")))
+
+
 @pytest.mark.parametrize("release", ["master", "master,+usage-shadow-load"])
 def test_the_figures_behind_a_node_are_parts_of_what_was_measured(release: str) -> None:
     snapshot = cluster(host(), pod_group("j"), pods("j", 1), conf=conf_of(NAME))

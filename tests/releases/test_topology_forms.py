@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import cluster, hyper_node, pod_group, pods
+from tests.builders import cluster, hyper_node, open_session, pod, pod_group, pods
 from tests.releases.shown_topology import (
     HELD,
     TOPOLOGY,
@@ -14,6 +14,7 @@ from tests.releases.shown_topology import (
     with_topology,
 )
 from vcdebug.comparison.logs.log_writer import log_lines
+from vcdebug.framework.hooks import HYPER_NODE_ORDER
 from vcdebug.framework.record import CloseEvent, HookEvent, ScoreEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -93,6 +94,19 @@ def test_a_hard_job_grows_where_it_is(switches: str, rack: str) -> None:
     grows = cluster(racks(), above, group, pods("j", 2), conf=TOPOLOGY)
     recording = replay_cycle(snapshot_at_release(grows, OLD + switches))
     assert {rack} == {node[0] for node in nodes_of(recording, "j").values()}
+
+
+@pytest.mark.parametrize(("holder", "shares"), [("b", {"a": 0.0, "b": 100.0}), ("top", {"a": 0.0, "b": 50.0})])
+def test_only_hypernodes_that_tie_for_the_best_gain_by_their_tasks(holder: str, shares: dict[str, float]) -> None:
+    """Up to v1.12; one of the job's two tasks runs in b."""
+    group = with_topology("hard", 2)
+    group["metadata"]["annotations"] = {HELD: holder}
+    above = hyper_node("top", 2, children=["a", "b"])
+    spread = cluster(racks(), above, group, pods("j", 1), pod("k-0", "j", on="b1"), conf=TOPOLOGY)
+    ssn = open_session(snapshot_at_release(spread, f"{OLD},{V12}"))
+    job = ssn.jobs["default/j"]
+    offered = {name: list(ssn.hyper_nodes.real_nodes[name]) for name in ("a", "b")}
+    assert shares == ssn.ask_plugins(HYPER_NODE_ORDER, job.sub_jobs[job.uid], offered)["network-topology-aware"]
 
 
 def test_sub_groups_are_not_read() -> None:

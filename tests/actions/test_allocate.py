@@ -44,6 +44,7 @@ def test_a_role_that_failed_is_not_tried_again() -> None:
         node("n1", cpu="4"), pod_group("j", min_member=1), pods("j", 2, cpu="9", role="w"), pods("j", 1, prefix="ok")
     )
     assert "Task j-1 with role spec w has already predicated failed, skip" == messages(recording)["j-1"]
+    assert "Binding@n1" == tasks(recording)["ok-0"]
 
 
 def test_room_that_is_still_releasing_pipelines_without_commit_or_discard() -> None:

@@ -194,6 +194,7 @@ def test_broken_tree_rejects_every_hook(case: str) -> None:
 
 def test_queues_visited_after_a_missing_parent_have_no_figures() -> None:
     assert ["a", "a1", "a2", "default", "root", "z"] == list(plugin(broken("a missing parent")).queues)
+    assert {0.0} == {queue.share for queue in plugin(broken("a missing parent")).queues.values()}
     ssn = tree(node("n1"), queue("m", parent="gone"), queue("n"))
     assert ["default", "m", "root"] == list(plugin(ssn).queues)
 

@@ -11,6 +11,7 @@ from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.plugins.predicates.proportional import KeptIdle
+from vcdebug.plugins.resource_strategy_fit import ResourceStrategyFit
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "resource-strategy-fit"
@@ -178,6 +179,16 @@ def test_a_task_that_asks_for_gpus_passes() -> None:
     request = amounts("9", gpu="1")
     ssn = opened(node("n1", cpu="9", gpu="2"), pod("j-0", "j", requests=request), **proportional(cpu=4))
     assert [()] == refusals(ssn)
+
+
+@pytest.mark.parametrize(("gpus", "figures"), [("0", [(GPU, 2000.0, True)]), ("1", [])])
+def test_the_figures_of_the_check_are_those_that_it_compared(gpus: str, figures: list[Any]) -> None:
+    """A pod that asks for GPUs is not checked, so it has none."""
+    ssn = opened(node("n1", cpu="9", gpu="2"), pod("j-0", "j", requests=amounts("2", gpu=gpus)), **proportional(cpu=4))
+    plugin = ssn.plugins[NAME]
+    assert isinstance(plugin, ResourceStrategyFit)
+    found = list(plugin.kept_free(task(ssn, "j-0"), ssn.all_rows()))
+    assert figures == [(one.name, one.idle, one.crowded) for one in found]
 
 
 def test_a_node_whose_gpus_are_all_taken_must_still_hold_the_task() -> None:

@@ -273,8 +273,10 @@ def test_a_threshold_of_100_percent_refuses_nothing_below_it() -> None:
     assert refused(CPU_TOO_HIGH) == verdict(opened(loads=loads, thresholds={"cpu": 101}))
 
 
-def test_before_estimates_an_unmeasured_node_scores_nothing() -> None:
+@pytest.mark.parametrize("loads", [{}, {"n1": measured(10, 10, time="2026-10-31T23:54:59Z")}], ids=["none", "old"])
+def test_before_estimates_a_node_without_a_recent_measurement_scores_nothing(loads: Any) -> None:
     snapshot = cluster(host(), pod_group("j"), pods("j", 1), conf=conf_of(NAME))
+    snapshot.now, snapshot.usage = datetime(2026, 11, 1, tzinfo=UTC), loads
     assert 0.0 == score(open_session(snapshot_at_release(snapshot, "master,+usage-shadow-load")))
 
 

@@ -149,3 +149,10 @@ def test_a_queue_that_is_not_open_prints_that_it_allocates_and_admits_nothing(re
     start = "Queue <a> current state: Closed, is not"
     assert [f"{start} in open state, can not allocate {what}."] == printed(recording, "proportion.closed")
     assert [f"{start} open state, reject job <default/new>."] == printed(recording, "proportion.not-admitted")
+
+
+def test_predicates_prints_the_filters_that_skip_a_task() -> None:
+    names = "NodeAffinity NodePorts InterPodAffinity NodeVolumeLimits VolumeZone PodTopologySpread VolumeBinding"
+    skipped, why = "will skip execution for pod <default/j-0>", "because the status returned by pre-predicate is skip"
+    expected = [f"The predicate of plugin {name} {skipped}, {why}" for name in (*names.split(), "DynamicResources")]
+    assert expected == printed(configured("predicates"), "filter.skipped")[:8]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.builders import cluster, conf_of, pod_group
 from tests.cli.transcripts import call
 from tests.pending.test_said_against import refused
 from tests.pending.test_scheduler_down import seen_node
-from tests.recorded import ROOT
+from tests.recorded import ROOT, recorded_path
 from vcdebug.cli import worker_processes as base
 from vcdebug.cli.batch import NamedBytes, pack_snapshot
 from vcdebug.snapshot.loader import load_snapshot
@@ -179,13 +180,29 @@ def further(text: str) -> list[list[str]]:
 
 def test_commands_in_an_answer_run_and_keep_the_edits() -> None:
     change = "Queue/research:spec.weight=2"
-    code, out, _ = call(["explain", BLOCKED, "--set", change])
-    commands = further(out)
-    assert (2, [["--prove"], ["--verbose"]]) == (code, [command[3:-2] for command in commands])
-    assert [[2, ""]] * 2 == [[code, err] for code, _, err in map(call, commands)]
-    more = further(call(commands[-1])[1])
-    assert ["explain", "ask", "ask", "ask"] == [command[0] for command in more]
+    command = ["explain", BLOCKED, "--set", change]
+    code, out, _ = call(command)
+    options = re.findall(r"(--\w+) for ", out.splitlines()[-1])
+    assert (2, ["--prove", "--verbose"]) == (code, options)
+    assert [[2, ""]] * 2 == [[code, err] for code, _, err in (call([*command, option]) for option in options)]
+    more = further(call([*command, "--verbose"])[1])
+    assert ["explain", "ask", "ask", "ask"] == [words[0] for words in more]
+    assert [["--set", change]] * 4 == [[word for word in words if word in {"--set", change}] for words in more]
     assert [[2, ""], *[[0, ""]] * 3] == [[code, err] for code, _, err in map(call, more)]
+
+
+def test_the_last_line_names_only_options_that_show_more() -> None:
+    def last_line(*words: str) -> str:
+        return call(["explain", *words])[1].splitlines()[-1]
+
+    assert "Add --verbose for all evidence and steps." == last_line(BLOCKED, "--prove")
+    assert "Add --verbose for all evidence and steps." == last_line("preempt-works", "chat-api")
+
+
+def test_a_blocker_that_the_facts_name_is_not_repeated() -> None:
+    anti_affinity = str(recorded_path("threads/2976-preempt-against-anti-affinity"))
+    assert 1 == call(["explain", anti_affinity])[1].count("high-0 fits none of 2 nodes")
+    assert "  Also: llm-finetune-worker-0 fits none of 8 nodes" in call(["explain", BLOCKED])[1]
 
 
 def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> None:

@@ -58,7 +58,7 @@ def test_explain_says_that_the_input_has_problems(manifests: str) -> None:
     )
     conf = "volcano-scheduler.conf: not in the snapshot; the built-in configuration is used"
     lines = call(["explain", manifests, "pg"])[1].splitlines()
-    assert [f"Input problem: {completed}", f"Input problem: {conf}"] == lines[-2:]
+    assert [f"Input problem: {completed}", f"Input problem: {conf}"] == lines[-3:-1]
 
 
 def test_explain_counts_three_problems_of_the_input(manifests: str) -> None:

@@ -93,7 +93,7 @@ def _explain_only_job(
 
 
 def _explain_job(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
-    from vcdebug.cli.reports.explanation import follow_up_blocks, write_explanation
+    from vcdebug.cli.reports.explanation import write_explanation
     from vcdebug.explain.pending.explanation import explain_by_name
 
     if args.prove:
@@ -103,7 +103,7 @@ def _explain_job(recording: Recording, args: Namespace, output: Output) -> Comma
     with status_line(output, "explaining (Ctrl-C to stop)"):
         explanation = explain_by_name(recording, args.job)
     output.name_jobs(recording)
-    answer = write_explanation(recording, explanation, args, output, follow_up_blocks)
+    answer = write_explanation(recording, explanation, args, output)
     if args.json:
         output.write_json(answer)
     is_done = explanation.scheduled and not explanation.is_refused

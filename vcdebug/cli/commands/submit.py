@@ -23,7 +23,7 @@ class SubmitCommand(Command):
         add_shared_options(parser, "--complete", "--release", "--set", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.reports.explanation import submit_follow_up_blocks, write_explanation
+        from vcdebug.cli.reports.explanation import write_explanation
         from vcdebug.cli.snapshots import read_snapshot, with_edits
         from vcdebug.errors import SnapshotError
         from vcdebug.explain.pending.explanation import explain_by_name
@@ -42,7 +42,7 @@ class SubmitCommand(Command):
         recording = require_complete(replay_cycle(added.snapshot))
         output.name_jobs(recording)
         answers = [explain_by_name(recording, job) for job in added.jobs]
-        documents = [write_explanation(recording, answer, args, output, submit_follow_up_blocks) for answer in answers]
+        documents = [write_explanation(recording, answer, args, output) for answer in answers]
         if args.json:
             output.write_json({"submitted": documents})
         return CommandOutcome.DONE if all(answer.scheduled for answer in answers) else CommandOutcome.UNSCHEDULED

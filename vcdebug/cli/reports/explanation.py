@@ -2,13 +2,12 @@
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import STDIN, snapshot_options
+from vcdebug.cli.arguments import snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
 from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, NamedQuestion, QuestionReply
@@ -62,7 +61,6 @@ def _json_number(value: float) -> float | int | str:
 
 
 MAX_FACTS = 3
-MAX_ARITHMETIC_LINES = 1
 MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 1
@@ -81,13 +79,16 @@ def explanation_blocks(
     if group_fact := names.group_facts.get(explanation.job):
         yield make_paragraph(group_fact, indent=2)
     yield release_paragraph(explanation.release)
+    if not verbose:
+        yield from _short_blocker_blocks(explanation)
     if explanation.doubt:
         yield make_paragraph(f"Caution: this answer can be wrong: {explanation.doubt}", "bad", 2)
     yield from fixes
     if advice and not fixes:
         title = OUTSIDE_TITLE if is_all_outside(explanation) else UNTRIED_TITLE
         yield from advice_blocks(explanation, title, verbose=verbose)
-    yield from _blocker_blocks(explanation, verbose=verbose)
+    if verbose:
+        yield from _blocker_blocks(explanation)
     yield from _evidence_blocks(explanation, verbose=verbose)
     if verbose:
         steps = (_step_block(step) for step in explanation.steps)
@@ -95,19 +96,13 @@ def explanation_blocks(
 
 
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
-    """The cause code, the arithmetic behind the first line, and the events that prove it."""
+    """The cause code, the arithmetic behind the first line, and the events that prove it; in short, one of each."""
     lines = explanation.dominant.lines
     rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant.evidence]
-    surplus = (len(lines) - MAX_ARITHMETIC_LINES, "more line"), (len(rows) - MAX_EVIDENCE_ROWS, "more event")
-    hidden = [count_noun(count, noun) for count, noun in surplus if count > 0]
-    # A single hidden row takes no more space than the note about it.
-    if not verbose and sum(max(count, 0) for count, _ in surplus) > 1:
-        rows = [*rows[:MAX_EVIDENCE_ROWS], f"… {' and '.join(hidden)}: --verbose"]
-        lines = lines[:MAX_ARITHMETIC_LINES]
-    title = f"Evidence (cause: {explanation.cause_code})"
+    shown = [*lines, *rows] if verbose else [*lines[:1], *rows][:MAX_EVIDENCE_ROWS]
     yield make_paragraph("")
-    yield make_paragraph(title, "title")
-    yield from (make_paragraph(text, indent=2) for text in (*lines, *rows))
+    yield make_paragraph(f"Evidence (cause: {explanation.cause_code})", "title")
+    yield from (make_paragraph(text, indent=2) for text in shown)
 
 
 def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> Sequence[str]:
@@ -122,10 +117,20 @@ def _step_block(step: ExplanationStep) -> Block:
     return make_paragraph(text, STEP_STYLES[step.state], 2)
 
 
-def _blocker_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
-    texts = [f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing]
-    listed = _cut_list(texts, MAX_BLOCKERS, "blocker", verbose=verbose)
-    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in listed))
+def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
+    """The first blocker that the lines above do not name already."""
+    dominant = explanation.dominant
+    above = " ".join((dominant.sentence, *dominant.facts))
+    further = [finding for finding in explanation.contributing if finding.reason not in above]
+    surplus = len(further) - MAX_BLOCKERS
+    more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
+    for finding in further[:MAX_BLOCKERS]:
+        yield make_paragraph(f"Also: {finding.reason} ({finding.cause}){more}", indent=2)
+
+
+def _blocker_blocks(explanation: Explanation) -> Iterator[Block]:
+    texts = (f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing)
+    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in texts))
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
@@ -180,8 +185,6 @@ def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
 
 # The whole answer about one job, with tried fixes and the commands that follow it.
 
-_FOLLOW_UP_TITLE = (make_paragraph(""), make_paragraph("Next", "title"))
-
 
 def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> str:
     """A `vcdebug` command line about the same snapshot, with the options that read and edited it."""
@@ -189,41 +192,26 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 
 def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
-    """Command lines for further questions about a Pending job; the short answer has only fixes and steps."""
-    snapshot, job = args.snapshot, explanation.job
-    yield from _FOLLOW_UP_TITLE
-    if not args.prove and not is_all_outside(explanation):
-        words = "more fixes, with their edits" if tested else "test fixes"
-        yield _follow_up_line(words, command_line(args, "explain", snapshot, args.job, "--prove"))
+    """What shows more about a job: options in one line, or all commands with --verbose."""
+    can_prove = not (args.prove or explanation.scheduled or is_all_outside(explanation))
+    proving = ("more fixes with their edits" if tested else "tested fixes") if can_prove else ""
     if not args.verbose:
-        yield _follow_up_line(
-            "scheduling steps, more questions", command_line(args, "explain", snapshot, args.job, "--verbose")
-        )
-        return
-    yield _follow_up_line("about the cause", f"docs/causes.md, section {explanation.cause_code}")
-    yield _follow_up_line("forecast", command_line(args, "ask when", snapshot, job))
-    yield _follow_up_line("what holds the resources", command_line(args, "ask holders", snapshot, job))
-    yield _follow_up_line("which jobs go first", command_line(args, "ask next", snapshot))
+        options = [f"--prove for {proving}"] if proving else []
+        yield make_paragraph(f"Add {' or '.join([*options, '--verbose for all evidence and steps'])}.", "muted")
+    elif args.command == "explain" and not explanation.scheduled:
+        yield from titled_blocks("Next", _command_blocks(explanation, args, proving))
 
 
-def submit_follow_up_blocks(_: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
-    """The command line of --prove for a submitted manifest; one from standard input cannot be read again."""
-    if not args.prove and args.manifest != STDIN:
-        yield from _FOLLOW_UP_TITLE
-        words = "more fixes, with their edits" if tested else "test fixes"
-        yield _follow_up_line(words, command_line(args, "submit", args.snapshot, args.manifest, "--prove"))
-
-
-def _follow_up_line(words: str, command: str) -> Block:
-    return make_paragraph(f"{words}: {command}", "muted", 2)
-
-
-class FollowUpBlocks(Protocol):
-    """Makes the blocks of further commands about a pending job; `tested` where the answer has tested fixes."""
-
-    def __call__(self, explanation: Explanation, args: Namespace, /, *, tested: bool) -> Iterable[Block]:
-        """The blocks of the further commands, in order."""
-        ...
+def _command_blocks(explanation: Explanation, args: Namespace, proving: str) -> Iterator[Block]:
+    snapshot, job = args.snapshot, explanation.job
+    commands = {
+        proving: command_line(args, "explain", snapshot, args.job, "--prove"),
+        "about the cause": f"docs/causes.md, section {explanation.cause_code}",
+        "forecast": command_line(args, "ask when", snapshot, job),
+        "what holds the resources": command_line(args, "ask holders", snapshot, job),
+        "which jobs go first": command_line(args, "ask next", snapshot),
+    }
+    return (make_paragraph(f"{words}: {command}", "muted", 2) for words, command in commands.items() if words)
 
 
 def short_fix_blocks_of(recording: Recording, explanation: Explanation) -> Iterator[Block]:
@@ -236,7 +224,7 @@ def short_fix_blocks_of(recording: Recording, explanation: Explanation) -> Itera
 
 
 def write_explanation(
-    recording: Recording, explanation: Explanation, args: Namespace, output: Output, go_on: FollowUpBlocks
+    recording: Recording, explanation: Explanation, args: Namespace, output: Output
 ) -> dict[str, object]:
     """Write the answer about one job, unless --json, and return its document; --prove adds tried fixes to both."""
     tested: tuple[Block, ...] = ()
@@ -250,7 +238,7 @@ def write_explanation(
         problems = list(input_problem_lines(recording, explanation))
         write_blocks([*blocks, *([make_paragraph("")] if problems else []), *problems], output)
     answer = explanation_document(explanation)
-    going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args, tested=bool(tested)))
+    going_on = [] if args.json else list(follow_up_blocks(explanation, args, tested=bool(tested)))
     if not args.prove:
         write_blocks(going_on, output)
         return answer

@@ -25,5 +25,5 @@ def test_explanations_agree_with_the_recording(case: Path) -> None:
     recording = recorded(case)
     with stepped_reruns(recording):
         said = {name: [*wrong(recording)] for name, wrong in WRONG.items()}
-    assert {name: [] for name in WRONG} == said
-    check_bundles(recording)
+        assert {name: [] for name in WRONG} == said
+        check_bundles(recording)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
-from tests.recorded import GOLDEN, ROOT, bundled
+from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.orders import (
     ElementKind,
@@ -97,7 +97,7 @@ def test_each_comparison_agrees_with_the_one_made(name: str, asked: list[Asked])
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_each_pop_shows_the_comparisons_that_put_its_element_first(name: str) -> None:
-    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
+    recording = golden(name)
     pops = recording.index.seqs_of_type(PopEvent)
     for seq in pops:
         event, found = recording.event_at(seq), comparisons_at(recording, seq)
@@ -167,12 +167,15 @@ def test_the_comparisons_of_each_pop_are_those_that_its_heap_made(name: str, not
     made = dict(noted)
     assert list(made) == list(pops)
     for each in (recording, open_stored_recording(b"".join(store_recording(recording, "this")), "this")):
+        heap_log = each.record.heap_log
+        heap_of_pop = {seq: heap_log.heap_popped_at(seq) for seq in pops}
+        heaps = {number: order.HeapComparisons(heap_log, number) for number in dict.fromkeys(heap_of_pop.values())}
         assert made == {
             seq: [
                 (heap.seqs[number], heap.first_names[number], heap.second_names[number]) for number in heap.ranges[seq]
             ]
             for seq in pops
-            for heap in [order.HeapComparisons(each.record.heap_log, each.record.heap_log.heap_popped_at(seq))]
+            for heap in [heaps[heap_of_pop[seq]]]
         }
 
 

@@ -1,6 +1,6 @@
 """Reuse of node searches that an earlier cycle has recorded, for a cycle on nearly the same objects.
 
-Which nodes may take a pod, and how they are scored, depends on `SearchInputs`, on the pod, and on every step since the
+Which nodes may take a pod, and how they are scored, depends on `search_inputs`, on the pod, and on every step since the
 cycle began. While all three are those of the earlier cycle, its recorded search is the result of this one. Orders,
 quotas, gangs and the effects of operations are always computed.
 
@@ -8,77 +8,45 @@ Upstream: none.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from msgspec import Struct
 
-from vcdebug.framework.conf import PluginOption, SchedulerConf
+from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.cycle_inputs import ChanceSettings, ForcedAnswer, PersistenceSetting, SchedulerProcess
 from vcdebug.snapshot.manifest import spec_of
-from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 POD: Final = "Pod"
 UNSEEN_KINDS: Final = ("Queue", "PodGroup", "PriorityClass")
 """Kinds that plugins with `judges_by_pod` never read when they filter or score nodes."""
 
 
-class SearchInputs(NamedTuple):
+UNREAD_FIELDS: Final = ("name", "workloads", "problems", "description", "origin", "provenance")
+"""Fields of Snapshot that no search over nodes reads, since they only describe it."""
+COMPARED_FIELDS: Final = [
+    name for name in Snapshot.__struct_fields__ if name not in (*UNREAD_FIELDS, "objects", "scheduler_conf")
+]
+
+
+def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, same_pods: bool) -> tuple[object, ...]:
     """Everything that a search over nodes reads, except the pod: equal for two cycles whose first searches for one pod
-    have the same result. Of `Snapshot`, only what describes it is missing.
-    """
+    have the same result. It holds identities, so the snapshot must outlive it.
 
-    tiers: tuple[tuple[PluginOption, ...], ...]
-    action_arguments: Mapping[str, Mapping[object, object]]
-    now: datetime
-    flags: SchedulerFlags
-    chance: ChanceSettings
-    answers: tuple[ForcedAnswer, ...]
-    usage: Mapping[str, Any]  # Any: as the snapshot has it
-    extender: Mapping[str, Any]  # Any: as above
-    device_config: str | None
-    process: SchedulerProcess
-    persistence: PersistenceSetting
-    restores: bool
-    """Whether task state is restored; with the setting `auto` this depends on the pods without a node."""
-    bound: Mapping[str, str]
-    lists: tuple[tuple[str, int], ...]
-    """Each other kind that has objects, and the identity of its list: an edit makes a new list. Comparing the objects
-    themselves would take longer than the searches of a small cycle."""
-    placed: tuple[int, ...] | None
-    """The identities of the pods with a node; None if both cycles share one list of pods."""
-
-
-def search_inputs(snapshot: Snapshot, conf: SchedulerConf, *, restores: bool, same_pods: bool) -> SearchInputs:
-    """The inputs of a cycle. The result holds identities, so the snapshot must outlive it.
-
-    `restores`: whether the cycle restores task state. `same_pods`: whether the other cycle has the same list of pods.
+    `restores`: whether the cycle restores task state; with the setting `auto` this depends on the pods without a node.
+    `same_pods`: whether the other cycle has the same list of pods.
     """
     # A cycle may have 100,000 pods: the list is read only if the two cycles have different lists.
     placed = None if same_pods else tuple([id(pod) for pod in snapshot.objects_of(POD) if is_placed(pod)])
     kinds = [kind for kind in sorted(snapshot.objects) if kind != POD and kind not in UNSEEN_KINDS]
-    return SearchInputs(
-        conf.tiers,
-        conf.action_arguments,
-        snapshot.now,
-        snapshot.flags,
-        snapshot.chance,
-        snapshot.answers,
-        snapshot.usage,
-        snapshot.extender,
-        snapshot.device_config,
-        snapshot.process,
-        snapshot.persistence,
-        restores,
-        snapshot.bound,
-        tuple([(kind, id(snapshot.objects[kind])) for kind in kinds if snapshot.objects[kind]]),
-        placed,
-    )
+    # By identity, since an edit makes a new list: comparing objects would take longer than a small cycle's searches.
+    lists = tuple([(kind, id(snapshot.objects[kind])) for kind in kinds if snapshot.objects[kind]])
+    settings = tuple([getattr(snapshot, name) for name in COMPARED_FIELDS])
+    return conf.tiers, conf.action_arguments, settings, restores, lists, placed
 
 
 def is_placed(pod: Manifest) -> bool:

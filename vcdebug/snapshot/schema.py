@@ -5,16 +5,9 @@ from collections.abc import Mapping
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.shapes import (
-    BOOL,
     DROP,
     INT,
-    INT_OR_TEXT,
-    LONG,
-    QUANTITIES,
     QUANTITY,
-    TEXT,
-    TEXT_MAP,
-    TEXTS,
     TIME,
     ListOf,
     MapOf,
@@ -23,393 +16,299 @@ from vcdebug.snapshot.shapes import (
     Shape,
     Struct,
     alike_struct,
+    fields_of,
     struct_of,
     structs_of,
 )
 from vcdebug.snapshot.snapshot import Manifest
 
 _METADATA = struct_of(
-    **dict.fromkeys(("name", "namespace", "uid", "resourceVersion", "generateName"), TEXT),
-    labels=TEXT_MAP,
-    annotations=TEXT_MAP,
-    creationTimestamp=TIME,
-    deletionTimestamp=TIME,
-    deletionGracePeriodSeconds=LONG,
-    ownerReferences=structs_of(apiVersion=TEXT, kind=TEXT, name=TEXT, uid=TEXT, controller=BOOL),
+    "name namespace uid resourceVersion generateName labels:text-map annotations:text-map "
+    "creationTimestamp:time deletionTimestamp:time deletionGracePeriodSeconds:long",
+    ownerReferences=structs_of("apiVersion kind name uid controller:bool"),
 )
 
 
-def _kind_shape(**fields: Shape) -> Struct:
-    return struct_of(kind=TEXT, apiVersion=TEXT, metadata=_METADATA, **fields)
+def _kind_shape(simple: str = "", **others: Shape) -> Struct:
+    return struct_of(f"kind apiVersion {simple}", metadata=_METADATA, **others)
 
 
-_REQUIREMENTS = structs_of(key=TEXT, operator=TEXT, values=TEXTS)
-_LABEL_SELECTOR = struct_of(matchLabels=TEXT_MAP, matchExpressions=_REQUIREMENTS)
+_REQUIREMENTS = structs_of("key operator values:texts")
+_LABEL_SELECTOR = struct_of("matchLabels:text-map", matchExpressions=_REQUIREMENTS)
 _NODE_TERM = struct_of(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
 _NODE_SELECTOR = struct_of(nodeSelectorTerms=ListOf(_NODE_TERM))
 _POD_TERM = struct_of(
+    "namespaces:texts topologyKey matchLabelKeys:texts mismatchLabelKeys:texts",
     labelSelector=_LABEL_SELECTOR,
     namespaceSelector=_LABEL_SELECTOR,
-    namespaces=TEXTS,
-    topologyKey=TEXT,
-    matchLabelKeys=TEXTS,
-    mismatchLabelKeys=TEXTS,
 )
 _POD_AFFINITY = alike_struct(
     requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
-    preferredDuringSchedulingIgnoredDuringExecution=structs_of(weight=INT, podAffinityTerm=_POD_TERM),
+    preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight:int", podAffinityTerm=_POD_TERM),
 )
 _AFFINITY = alike_struct(
     nodeAffinity=struct_of(
         requiredDuringSchedulingIgnoredDuringExecution=_NODE_SELECTOR,
-        preferredDuringSchedulingIgnoredDuringExecution=structs_of(weight=INT, preference=_NODE_TERM),
+        preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight:int", preference=_NODE_TERM),
     ),
     podAffinity=_POD_AFFINITY,
     podAntiAffinity=_POD_AFFINITY,
 )
 _SPREAD = structs_of(
-    maxSkew=INT,
-    topologyKey=TEXT,
-    whenUnsatisfiable=TEXT,
+    "maxSkew:int topologyKey whenUnsatisfiable minDomains:int nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys:texts",
     labelSelector=_LABEL_SELECTOR,
-    minDomains=INT,
-    nodeAffinityPolicy=TEXT,
-    nodeTaintsPolicy=TEXT,
-    matchLabelKeys=TEXTS,
 )
-_RESOURCES = struct_of(requests=QUANTITIES, limits=QUANTITIES, claims=structs_of(name=TEXT, request=TEXT))
+_RESOURCES = struct_of("requests:quantities limits:quantities", claims=structs_of("name request"))
 _CONTAINERS = structs_of(
-    name=TEXT,
-    image=TEXT,
-    restartPolicy=TEXT,
+    "name image restartPolicy",
     resources=_RESOURCES,
-    ports=structs_of(containerPort=INT, hostPort=INT, protocol=TEXT, hostIP=TEXT, name=TEXT),
+    ports=structs_of("containerPort:int hostPort:int protocol hostIP name"),
 )
-_IN_TREE_VOLUMES = {
-    "gcePersistentDisk": struct_of(pdName=TEXT, readOnly=BOOL),
-    "awsElasticBlockStore": struct_of(volumeID=TEXT, readOnly=BOOL),
-    "azureDisk": struct_of(diskName=TEXT, diskURI=TEXT, readOnly=BOOL),
-    "cinder": struct_of(volumeID=TEXT, readOnly=BOOL),
-    "portworxVolume": struct_of(volumeID=TEXT, readOnly=BOOL),
-    "iscsi": struct_of(iqn=TEXT, targetPortal=TEXT, lun=INT, readOnly=BOOL),
-    "rbd": struct_of(monitors=TEXTS, image=TEXT, pool=TEXT, readOnly=BOOL),
-}
+_IN_TREE_VOLUMES = fields_of(
+    gcePersistentDisk=struct_of("pdName readOnly:bool"),
+    awsElasticBlockStore=struct_of("volumeID readOnly:bool"),
+    azureDisk=struct_of("diskName diskURI readOnly:bool"),
+    cinder=struct_of("volumeID readOnly:bool"),
+    portworxVolume=struct_of("volumeID readOnly:bool"),
+    iscsi=struct_of("iqn targetPortal lun:int readOnly:bool"),
+    rbd=struct_of("monitors:texts image pool readOnly:bool"),
+)
 _VOLUMES = structs_of(
+    "name",
     **_IN_TREE_VOLUMES,
-    name=TEXT,
-    persistentVolumeClaim=struct_of(claimName=TEXT, readOnly=BOOL),
+    persistentVolumeClaim=struct_of("claimName readOnly:bool"),
     ephemeral=struct_of(volumeClaimTemplate=struct_of()),
-    image=struct_of(reference=TEXT),
+    image=struct_of("reference"),
 )
 _POD_SPEC = struct_of(
-    **dict.fromkeys(("nodeName", "schedulerName", "priorityClassName", "preemptionPolicy", "restartPolicy"), TEXT),
-    priority=INT,
+    "nodeName schedulerName priorityClassName preemptionPolicy restartPolicy priority:int "
+    "overhead:quantities nodeSelector:text-map hostNetwork:bool terminationGracePeriodSeconds:long",
     containers=_CONTAINERS,
     initContainers=_CONTAINERS,
     resources=_RESOURCES,
-    overhead=QUANTITIES,
-    nodeSelector=TEXT_MAP,
     affinity=_AFFINITY,
-    tolerations=structs_of(key=TEXT, operator=TEXT, value=TEXT, effect=TEXT, tolerationSeconds=LONG),
+    tolerations=structs_of("key operator value effect tolerationSeconds:long"),
     topologySpreadConstraints=_SPREAD,
     volumes=_VOLUMES,
-    schedulingGates=structs_of(name=TEXT),
-    hostNetwork=BOOL,
-    terminationGracePeriodSeconds=LONG,
-    resourceClaims=structs_of(name=TEXT, resourceClaimName=TEXT, resourceClaimTemplateName=TEXT),
+    schedulingGates=structs_of("name"),
+    resourceClaims=structs_of("name resourceClaimName resourceClaimTemplateName"),
 )
 _CONTAINER_STATUSES = structs_of(
-    name=TEXT,
+    "name allocatedResources:quantities restartCount:int",
     resources=_RESOURCES,
-    allocatedResources=QUANTITIES,
-    restartCount=INT,
-    state=struct_of(waiting=struct_of(reason=TEXT, message=TEXT)),
-    lastState=struct_of(terminated=struct_of(exitCode=INT, reason=TEXT)),
+    state=struct_of(waiting=struct_of("reason message")),
+    lastState=struct_of(terminated=struct_of("exitCode:int reason")),
 )
-_CONDITIONS = structs_of(
-    type=TEXT, status=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME, lastHeartbeatTime=TIME
-)
-_POD = _kind_shape(
-    spec=_POD_SPEC,
-    status=alike_struct(
-        phase=TEXT,
-        reason=TEXT,
-        message=TEXT,
-        nominatedNodeName=TEXT,
-        startTime=TIME,
-        conditions=_CONDITIONS,
-        containerStatuses=_CONTAINER_STATUSES,
-        initContainerStatuses=_CONTAINER_STATUSES,
-        resourceClaimStatuses=structs_of(name=TEXT, resourceClaimName=TEXT),
-    ),
-)
-_NODE = _kind_shape(
-    spec=struct_of(unschedulable=BOOL, taints=structs_of(key=TEXT, value=TEXT, effect=TEXT, timeAdded=TIME)),
-    status=struct_of(
-        allocatable=QUANTITIES,
-        capacity=QUANTITIES,
-        conditions=_CONDITIONS,
-        images=structs_of(names=TEXTS, sizeBytes=LONG),
-        volumesInUse=TEXTS,
-        nodeInfo=struct_of(kubeletVersion=TEXT),
-    ),
-)
-_TOPOLOGY = struct_of(mode=TEXT, highestTierAllowed=INT, highestTierName=TEXT)
-_POD_GROUP = _kind_shape(
-    spec=struct_of(
-        minMember=INT,
-        minTaskMember=MapOf(INT),
-        minResources=QUANTITIES,
-        queue=TEXT,
-        priorityClassName=TEXT,
-        networkTopology=_TOPOLOGY,
-        subGroupPolicy=structs_of(
-            name=TEXT,
-            subGroupSize=INT,
-            minSubGroups=INT,
-            labelSelector=_LABEL_SELECTOR,
-            matchLabelKeys=TEXTS,
-            networkTopology=_TOPOLOGY,
-        ),
-    ),
-    status=struct_of(
-        phase=TEXT,
-        running=INT,
-        succeeded=INT,
-        failed=INT,
-        conditions=structs_of(
-            type=TEXT, status=TEXT, reason=TEXT, message=TEXT, transitionID=TEXT, lastTransitionTime=TIME
-        ),
-    ),
-)
+_CONDITIONS = structs_of("type status reason message lastTransitionTime:time lastHeartbeatTime:time")
+_TOPOLOGY = struct_of("mode highestTierAllowed:int highestTierName")
 _NODE_GROUPS = struct_of(
-    requiredDuringSchedulingIgnoredDuringExecution=TEXTS, preferredDuringSchedulingIgnoredDuringExecution=TEXTS
-)
-_QUEUE = _kind_shape(
-    spec=struct_of(
-        weight=INT,
-        priority=INT,
-        parent=TEXT,
-        reclaimable=BOOL,
-        preemptable=BOOL,
-        dequeueStrategy=TEXT,
-        capability=QUANTITIES,
-        deserved=QUANTITIES,
-        guarantee=struct_of(resource=QUANTITIES),
-        affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
-    ),
-    status=struct_of(state=TEXT, allocated=QUANTITIES, reservation=struct_of(nodes=TEXTS, resource=QUANTITIES)),
-)
-_PERSISTENT_VOLUME = _kind_shape(
-    spec=struct_of(
-        **_IN_TREE_VOLUMES,
-        capacity=QUANTITIES,
-        accessModes=TEXTS,
-        storageClassName=TEXT,
-        volumeMode=TEXT,
-        volumeAttributesClassName=TEXT,
-        claimRef=struct_of(namespace=TEXT, name=TEXT, uid=TEXT),
-        nodeAffinity=struct_of(required=_NODE_SELECTOR),
-        csi=struct_of(driver=TEXT, volumeHandle=TEXT),
-    ),
-    status=struct_of(phase=TEXT),
-)
-_PERSISTENT_VOLUME_CLAIM = _kind_shape(
-    spec=struct_of(
-        accessModes=TEXTS,
-        resources=_RESOURCES,
-        storageClassName=TEXT,
-        volumeName=TEXT,
-        volumeMode=TEXT,
-        volumeAttributesClassName=TEXT,
-        selector=_LABEL_SELECTOR,
-    ),
-    status=struct_of(phase=TEXT),
-)
-_STORAGE_CLASS = _kind_shape(
-    provisioner=TEXT,
-    parameters=TEXT_MAP,
-    volumeBindingMode=TEXT,
-    reclaimPolicy=TEXT,
-    allowVolumeExpansion=BOOL,
-    allowedTopologies=structs_of(matchLabelExpressions=structs_of(key=TEXT, values=TEXTS)),
-)
-_HYPER_NODE = _kind_shape(
-    spec=struct_of(
-        tier=INT,
-        tierName=TEXT,
-        members=structs_of(
-            type=TEXT,
-            selector=struct_of(
-                exactMatch=struct_of(name=TEXT), regexMatch=struct_of(pattern=TEXT), labelMatch=_LABEL_SELECTOR
-            ),
-        ),
-    )
-)
-_NUMATOPOLOGY = _kind_shape(
-    spec=struct_of(
-        policies=TEXT_MAP,
-        resReserved=TEXT_MAP,
-        numares=MapOf(struct_of(allocatable=TEXT, capacity=INT)),
-        cpuDetail=MapOf(struct_of(numa=INT, socket=INT, core=INT)),
-        podAllocations=structs_of(uid=TEXT, name=TEXT, namespace=TEXT),
-    )
-)
-_DISRUPTION_BUDGET = _kind_shape(
-    spec=struct_of(minAvailable=INT_OR_TEXT, maxUnavailable=INT_OR_TEXT, selector=_LABEL_SELECTOR),
-    status=struct_of(
-        **dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), INT),
-        disruptedPods=MapOf(TIME),
-    ),
-)
-_CSI_NODE = _kind_shape(
-    spec=struct_of(drivers=structs_of(name=TEXT, nodeID=TEXT, topologyKeys=TEXTS, allocatable=struct_of(count=INT)))
+    "requiredDuringSchedulingIgnoredDuringExecution:texts preferredDuringSchedulingIgnoredDuringExecution:texts"
 )
 
-_CEL_SELECTORS = structs_of(cel=struct_of(expression=TEXT))
-_TAINT_PARTS = ("key", "value", "effect")
-_DEVICE_REQUEST: dict[str, Shape] = {
-    **dict.fromkeys(("deviceClassName", "allocationMode"), TEXT),
-    "count": LONG,
-    "capacity": struct_of(requests=QUANTITIES),
-    "selectors": _CEL_SELECTORS,
-    "tolerations": structs_of(operator=TEXT, **dict.fromkeys(_TAINT_PARTS, TEXT)),
-}
+_CEL_SELECTORS = structs_of(cel=struct_of("expression"))
+_DEVICE_REQUEST = fields_of(
+    "deviceClassName allocationMode count:long",
+    capacity=struct_of("requests:quantities"),
+    selectors=_CEL_SELECTORS,
+    tolerations=structs_of("key operator value effect"),
+)
 _DEVICE_REQUESTS = structs_of(
+    "name",
     **_DEVICE_REQUEST,
-    name=TEXT,
-    exactly=struct_of(**_DEVICE_REQUEST, adminAccess=BOOL),
-    firstAvailable=structs_of(**_DEVICE_REQUEST, name=TEXT),
+    exactly=struct_of("adminAccess:bool", **_DEVICE_REQUEST),
+    firstAvailable=structs_of("name", **_DEVICE_REQUEST),
 )
-_DEVICE_RESULTS = structs_of(
-    **dict.fromkeys(("request", "driver", "pool", "device", "shareID"), TEXT),
-    adminAccess=BOOL,
-    consumedCapacity=QUANTITIES,
-)
-_RESOURCE_CLAIM = _kind_shape(
-    spec=struct_of(
-        devices=struct_of(
-            requests=_DEVICE_REQUESTS,
-            constraints=structs_of(requests=TEXTS, matchAttribute=TEXT, distinctAttribute=TEXT),
-        )
-    ),
-    status=struct_of(
-        allocation=struct_of(nodeSelector=_NODE_SELECTOR, devices=struct_of(results=_DEVICE_RESULTS)),
-        reservedFor=structs_of(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
-    ),
-)
-_COUNTERS = MapOf(struct_of(value=QUANTITY))
-_RANGE = struct_of(**dict.fromkeys(("min", "max", "step"), QUANTITY))
-_DEVICE_PLACE: dict[str, Shape] = {"nodeName": TEXT, "nodeSelector": _NODE_SELECTOR, "allNodes": BOOL}
+_DEVICE_RESULTS = structs_of("request driver pool device shareID adminAccess:bool consumedCapacity:quantities")
+_COUNTERS = MapOf(struct_of("value:quantity"))
+_RANGE = struct_of("min:quantity max:quantity step:quantity")
+_DEVICE_PLACE = fields_of("nodeName allNodes:bool", nodeSelector=_NODE_SELECTOR)
 _DEVICES = structs_of(
+    "name bindingConditions:texts bindsToNode:bool allowMultipleAllocations:bool",
     **_DEVICE_PLACE,
-    name=TEXT,
-    attributes=MapOf(struct_of(int=LONG, bool=BOOL, string=TEXT, version=TEXT)),
+    attributes=MapOf(struct_of("int:long bool:bool string version")),
     capacity=MapOf(
         struct_of(
-            value=QUANTITY, requestPolicy=struct_of(default=QUANTITY, validValues=ListOf(QUANTITY), validRange=_RANGE)
+            "value:quantity",
+            requestPolicy=struct_of("default:quantity", validValues=ListOf(QUANTITY), validRange=_RANGE),
         )
     ),
-    consumesCounters=structs_of(counterSet=TEXT, counters=_COUNTERS),
-    taints=structs_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
-    bindingConditions=TEXTS,
-    **dict.fromkeys(("bindsToNode", "allowMultipleAllocations"), BOOL),
+    consumesCounters=structs_of("counterSet", counters=_COUNTERS),
+    taints=structs_of("key value effect"),
 )
-_RESOURCE_SLICE = _kind_shape(
-    spec=struct_of(
-        **_DEVICE_PLACE,
-        driver=TEXT,
-        pool=struct_of(name=TEXT, generation=LONG, resourceSliceCount=LONG),
-        perDeviceNodeSelection=BOOL,
-        sharedCounters=structs_of(name=TEXT, counters=_COUNTERS),
-        devices=_DEVICES,
-    )
-)
-_DEVICE_TAINT_RULE = _kind_shape(
-    spec=struct_of(
-        deviceSelector=struct_of(**dict.fromkeys(("driver", "pool", "device"), TEXT)),
-        taint=struct_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
-    )
-)
-_POLICIES = structs_of(event=TEXT, events=TEXTS, action=TEXT)
-_JOB = _kind_shape(
-    spec=struct_of(
-        **dict.fromkeys(("queue", "schedulerName", "priorityClassName"), TEXT),
-        **dict.fromkeys(("minAvailable", "maxRetry"), INT),
-        volumes=structs_of(volumeClaimName=TEXT, volumeClaim=struct_of()),
-        tasks=structs_of(
-            **dict.fromkeys(("name", "topologyPolicy"), TEXT),
-            **dict.fromkeys(("replicas", "minAvailable"), INT),
-            dependsOn=struct_of(name=TEXTS),
-            policies=_POLICIES,
-            template=struct_of(
-                metadata=struct_of(labels=TEXT_MAP, annotations=struct_of(**{GROUP_ANNOTATION: TEXT})), spec=_POD_SPEC
-            ),
-        ),
-        policies=_POLICIES,
-    ),
-    status=struct_of(
-        state=struct_of(phase=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME),
-        conditions=structs_of(status=TEXT, lastTransitionTime=TIME),
-        **dict.fromkeys(("pending", "running", "succeeded", "failed", "terminating", "unknown", "retryCount"), INT),
-    ),
-)
-_EVENT = _kind_shape(
-    involvedObject=struct_of(kind=TEXT, namespace=TEXT, name=TEXT, uid=TEXT),
-    **dict.fromkeys(("type", "reason", "message", "reportingComponent"), TEXT),
-    source=struct_of(component=TEXT),
-    count=INT,
-    series=struct_of(count=INT, lastObservedTime=TIME),
-    **dict.fromkeys(("firstTimestamp", "lastTimestamp", "eventTime"), TIME),
-)
+_POLICIES = structs_of("event events:texts action")
 
 SHAPES: Mapping[str, Struct] = {
-    "Node": _NODE,
-    "Pod": _POD,
-    "PodGroup": _POD_GROUP,
-    "Queue": _QUEUE,
-    "PriorityClass": _kind_shape(value=INT, globalDefault=BOOL, preemptionPolicy=TEXT),
+    "Node": _kind_shape(
+        spec=struct_of("unschedulable:bool", taints=structs_of("key value effect timeAdded:time")),
+        status=struct_of(
+            "allocatable:quantities capacity:quantities volumesInUse:texts",
+            conditions=_CONDITIONS,
+            images=structs_of("names:texts sizeBytes:long"),
+            nodeInfo=struct_of("kubeletVersion"),
+        ),
+    ),
+    "Pod": _kind_shape(
+        spec=_POD_SPEC,
+        status=alike_struct(
+            "phase reason message nominatedNodeName startTime:time",
+            conditions=_CONDITIONS,
+            containerStatuses=_CONTAINER_STATUSES,
+            initContainerStatuses=_CONTAINER_STATUSES,
+            resourceClaimStatuses=structs_of("name resourceClaimName"),
+        ),
+    ),
+    "PodGroup": _kind_shape(
+        spec=struct_of(
+            "minMember:int minResources:quantities queue priorityClassName",
+            minTaskMember=MapOf(INT),
+            networkTopology=_TOPOLOGY,
+            subGroupPolicy=structs_of(
+                "name subGroupSize:int minSubGroups:int matchLabelKeys:texts",
+                labelSelector=_LABEL_SELECTOR,
+                networkTopology=_TOPOLOGY,
+            ),
+        ),
+        status=struct_of(
+            "phase running:int succeeded:int failed:int",
+            conditions=structs_of("type status reason message transitionID lastTransitionTime:time"),
+        ),
+    ),
+    "Queue": _kind_shape(
+        spec=struct_of(
+            "weight:int priority:int parent reclaimable:bool preemptable:bool dequeueStrategy "
+            "capability:quantities deserved:quantities",
+            guarantee=struct_of("resource:quantities"),
+            affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
+        ),
+        status=struct_of("state allocated:quantities", reservation=struct_of("nodes:texts resource:quantities")),
+    ),
+    "PriorityClass": _kind_shape("value:int globalDefault:bool preemptionPolicy"),
     "ResourceQuota": _kind_shape(
         spec=struct_of(
-            hard=QUANTITIES,
-            scopes=TEXTS,
-            scopeSelector=struct_of(matchExpressions=structs_of(scopeName=TEXT, operator=TEXT, values=TEXTS)),
+            "hard:quantities scopes:texts",
+            scopeSelector=struct_of(matchExpressions=structs_of("scopeName operator values:texts")),
         ),
-        status=struct_of(hard=QUANTITIES, used=QUANTITIES),
+        status=struct_of("hard:quantities used:quantities"),
     ),
-    "PodDisruptionBudget": _DISRUPTION_BUDGET,
-    "HyperNode": _HYPER_NODE,
-    "Numatopology": _NUMATOPOLOGY,
+    "PodDisruptionBudget": _kind_shape(
+        spec=struct_of("minAvailable:int-or-text maxUnavailable:int-or-text", selector=_LABEL_SELECTOR),
+        status=struct_of(
+            "disruptionsAllowed:int currentHealthy:int desiredHealthy:int expectedPods:int", disruptedPods=MapOf(TIME)
+        ),
+    ),
+    "HyperNode": _kind_shape(
+        spec=struct_of(
+            "tier:int tierName",
+            members=structs_of(
+                "type",
+                selector=struct_of(
+                    exactMatch=struct_of("name"), regexMatch=struct_of("pattern"), labelMatch=_LABEL_SELECTOR
+                ),
+            ),
+        )
+    ),
+    "Numatopology": _kind_shape(
+        spec=struct_of(
+            "policies:text-map resReserved:text-map",
+            numares=MapOf(struct_of("allocatable capacity:int")),
+            cpuDetail=MapOf(struct_of("numa:int socket:int core:int")),
+            podAllocations=structs_of("uid name namespace"),
+        )
+    ),
     "NodeShard": _kind_shape(
-        spec=struct_of(nodesDesired=TEXTS), status=struct_of(nodesInUse=TEXTS, nodesToAdd=TEXTS, nodesToRemove=TEXTS)
+        spec=struct_of("nodesDesired:texts"), status=struct_of("nodesInUse:texts nodesToAdd:texts nodesToRemove:texts")
     ),
-    "CSINode": _CSI_NODE,
-    "PersistentVolume": _PERSISTENT_VOLUME,
-    "PersistentVolumeClaim": _PERSISTENT_VOLUME_CLAIM,
-    "StorageClass": _STORAGE_CLASS,
-    "CSIDriver": _kind_shape(spec=struct_of(storageCapacity=BOOL, attachRequired=BOOL)),
+    "CSINode": _kind_shape(
+        spec=struct_of(drivers=structs_of("name nodeID topologyKeys:texts", allocatable=struct_of("count:int")))
+    ),
+    "PersistentVolume": _kind_shape(
+        spec=struct_of(
+            "capacity:quantities accessModes:texts storageClassName volumeMode volumeAttributesClassName",
+            **_IN_TREE_VOLUMES,
+            claimRef=struct_of("namespace name uid"),
+            nodeAffinity=struct_of(required=_NODE_SELECTOR),
+            csi=struct_of("driver volumeHandle"),
+        ),
+        status=struct_of("phase"),
+    ),
+    "PersistentVolumeClaim": _kind_shape(
+        spec=struct_of(
+            "accessModes:texts storageClassName volumeName volumeMode volumeAttributesClassName",
+            resources=_RESOURCES,
+            selector=_LABEL_SELECTOR,
+        ),
+        status=struct_of("phase"),
+    ),
+    "StorageClass": _kind_shape(
+        "provisioner parameters:text-map volumeBindingMode reclaimPolicy allowVolumeExpansion:bool",
+        allowedTopologies=structs_of(matchLabelExpressions=structs_of("key values:texts")),
+    ),
+    "CSIDriver": _kind_shape(spec=struct_of("storageCapacity:bool attachRequired:bool")),
     "CSIStorageCapacity": _kind_shape(
-        nodeTopology=_LABEL_SELECTOR, storageClassName=TEXT, capacity=QUANTITY, maximumVolumeSize=QUANTITY
+        "storageClassName capacity:quantity maximumVolumeSize:quantity", nodeTopology=_LABEL_SELECTOR
     ),
     "VolumeAttachment": _kind_shape(
-        spec=struct_of(attacher=TEXT, nodeName=TEXT, source=struct_of(persistentVolumeName=TEXT)),
-        status=struct_of(attached=BOOL),
+        spec=struct_of("attacher nodeName", source=struct_of("persistentVolumeName")), status=struct_of("attached:bool")
     ),
-    "Service": _kind_shape(spec=struct_of(selector=TEXT_MAP)),
-    "ReplicationController": _kind_shape(spec=struct_of(replicas=INT, selector=TEXT_MAP)),
-    "ReplicaSet": _kind_shape(spec=struct_of(replicas=INT, selector=_LABEL_SELECTOR)),
-    "StatefulSet": _kind_shape(spec=struct_of(replicas=INT, selector=_LABEL_SELECTOR)),
+    "Service": _kind_shape(spec=struct_of("selector:text-map")),
+    "ReplicationController": _kind_shape(spec=struct_of("replicas:int selector:text-map")),
+    "ReplicaSet": _kind_shape(spec=struct_of("replicas:int", selector=_LABEL_SELECTOR)),
+    "StatefulSet": _kind_shape(spec=struct_of("replicas:int", selector=_LABEL_SELECTOR)),
     "Namespace": _kind_shape(),
-    "ResourceClaim": _RESOURCE_CLAIM,
-    "ResourceSlice": _RESOURCE_SLICE,
-    "DeviceTaintRule": _DEVICE_TAINT_RULE,
-    "DeviceClass": _kind_shape(spec=struct_of(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
-    "Job": _JOB,
-    "JobFlow": _kind_shape(
-        spec=struct_of(flows=structs_of(name=TEXT, dependsOn=struct_of(targets=TEXTS))),
-        status=struct_of(state=struct_of(phase=TEXT)),
+    "ResourceClaim": _kind_shape(
+        spec=struct_of(
+            devices=struct_of(
+                requests=_DEVICE_REQUESTS, constraints=structs_of("requests:texts matchAttribute distinctAttribute")
+            )
+        ),
+        status=struct_of(
+            allocation=struct_of(nodeSelector=_NODE_SELECTOR, devices=struct_of(results=_DEVICE_RESULTS)),
+            reservedFor=structs_of("apiGroup resource name uid"),
+        ),
     ),
-    "Event": _EVENT,
+    "ResourceSlice": _kind_shape(
+        spec=struct_of(
+            "driver perDeviceNodeSelection:bool",
+            **_DEVICE_PLACE,
+            pool=struct_of("name generation:long resourceSliceCount:long"),
+            sharedCounters=structs_of("name", counters=_COUNTERS),
+            devices=_DEVICES,
+        )
+    ),
+    "DeviceTaintRule": _kind_shape(
+        spec=struct_of(deviceSelector=struct_of("driver pool device"), taint=struct_of("key value effect"))
+    ),
+    "DeviceClass": _kind_shape(spec=struct_of("extendedResourceName", selectors=_CEL_SELECTORS)),
+    "Job": _kind_shape(
+        spec=struct_of(
+            "queue schedulerName priorityClassName minAvailable:int maxRetry:int",
+            volumes=structs_of("volumeClaimName", volumeClaim=struct_of()),
+            tasks=structs_of(
+                "name topologyPolicy replicas:int minAvailable:int",
+                dependsOn=struct_of("name:texts"),
+                policies=_POLICIES,
+                template=struct_of(
+                    metadata=struct_of("labels:text-map", annotations=struct_of(GROUP_ANNOTATION)), spec=_POD_SPEC
+                ),
+            ),
+            policies=_POLICIES,
+        ),
+        status=struct_of(
+            "pending:int running:int succeeded:int failed:int terminating:int unknown:int retryCount:int",
+            state=struct_of("phase reason message lastTransitionTime:time"),
+            conditions=structs_of("status lastTransitionTime:time"),
+        ),
+    ),
+    "JobFlow": _kind_shape(
+        spec=struct_of(flows=structs_of("name", dependsOn=struct_of("targets:texts"))),
+        status=struct_of(state=struct_of("phase")),
+    ),
+    "Event": _kind_shape(
+        "type reason message reportingComponent count:int firstTimestamp:time lastTimestamp:time eventTime:time",
+        involvedObject=struct_of("kind namespace name uid"),
+        source=struct_of("component"),
+        series=struct_of("count:int lastObservedTime:time"),
+    ),
 }
 """The fields that are read, for every kind that a snapshot keeps."""
 

@@ -441,18 +441,37 @@ QUANTITY = Scalar("a quantity", lambda item: _is_valid_amount("", item) or _lack
 QUANTITIES = QuantityMap()
 TEXTS = ListOf(TEXT)
 TEXT_MAP = MapOf(TEXT)
+SIMPLE_SHAPES: Final[Mapping[str, Shape]] = {
+    "": TEXT,
+    "bool": BOOL,
+    "int": INT,
+    "long": LONG,
+    "time": TIME,
+    "int-or-text": INT_OR_TEXT,
+    "quantity": QUANTITY,
+    "quantities": QUANTITIES,
+    "texts": TEXTS,
+    "text-map": TEXT_MAP,
+}
+"""Type → its shape, for fields without fields of their own."""
 
 
-def struct_of(**fields: Shape) -> Struct:
-    """A mapping with these fields."""
-    return Struct(fields)
+def fields_of(simple: str = "", /, **others: Shape) -> dict[str, Shape]:
+    """Fields of a mapping: `simple` lists those of SIMPLE_SHAPES, as `name:type`, or as `name` for texts."""
+    words = (word.partition(":") for word in simple.split())
+    return {name: SIMPLE_SHAPES[kind] for name, _, kind in words} | others
 
 
-def alike_struct(**fields: Shape) -> Struct:
+def struct_of(simple: str = "", /, **others: Shape) -> Struct:
+    """A mapping with these fields, written as for `fields_of`."""
+    return Struct(fields_of(simple, **others))
+
+
+def alike_struct(simple: str = "", /, **others: Shape) -> Struct:
     """A mapping with these fields that is equal in many objects, and so is shared as a whole."""
-    return Struct(fields, alike=True)
+    return Struct(fields_of(simple, **others), alike=True)
 
 
-def structs_of(**fields: Shape) -> ListOf:
+def structs_of(simple: str = "", /, **others: Shape) -> ListOf:
     """A list of mappings with these fields."""
-    return ListOf(struct_of(**fields))
+    return ListOf(struct_of(simple, **others))

@@ -1,293 +1,239 @@
-"""The interpreter of CEL: trees, and functions chosen by the types of their arguments.
+"""The interpreter of CEL, which parses an expression into functions of its variables. Upstream: cel-go parser."""
 
-Upstream: cel-go interpreter, standard library and ext strings, k8s apiserver cel library (quantity, semver).
-"""
+from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
-from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
-from vcdebug.kube.cel import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided, syntax
-from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.gomath import MAX_INT64
+from vcdebug.kube.cel import CelError, Undecided
+from vcdebug.kube.cel.functions import apply_function, get_element, has_member
 
-CelRule = Callable[..., object]
-
-
-def are_equal(left: object, right: object) -> bool:
-    """Whether two values are equal; values of different types are not, except numbers."""
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(are_equal, left, right))
-    # CEL's == is false between types; Python's would find True == 1.
-    alike = type(left) is type(right) or {type(left), type(right)} == {int, float}
-    return alike and left == right
+BINARY: Final = (("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
+"""Binary operators by precedence, loosest first."""
+CONSTANTS: Final = {"true": True, "false": False, "null": None}
+LOOPS: Final = {"all": (2,), "exists": (2,), "exists_one": (2,), "filter": (2,), "map": (2, 3)}
+"""Macros over list elements or map keys, with the numbers of arguments that they take."""
+BIND: Final = ("cel", "bind")
 
 
-def apply_function(function: str, arguments: list[object]) -> object:
-    """The result of a function or operator; raises CelError, and Undecided for one that is not replayed."""
-    if function in ("==", "!="):
-        return are_equal(arguments[0], arguments[1]) == (function == "==")
-    if function == "in":
-        return _contains_value(arguments[1], arguments[0])
-    # Exact types, since Python's bool is an int, and CEL has no conversions between them.
-    types = tuple(dict if isinstance(argument, dict) else type(argument) for argument in arguments)
-    rule = RULES.get((function, *types))
-    if rule is None:
-        raise Undecided(f"{function}({', '.join(kind.__name__ for kind in types)}) is not replayed")
-    return rule(*arguments)
-
-
-def _contains_value(container: object, value: object) -> bool:
-    if isinstance(container, list):
-        return any(are_equal(item, value) for item in container)
-    if isinstance(container, dict):
-        return type(value) is str and value in container
-    raise Undecided("`in` asks a list or a map")
-
-
-def _check_overflow(number: int) -> int:
-    if not MIN_INT64 <= number <= MAX_INT64:
-        raise CelError("integer overflow")
-    return number
-
-
-def _divide_ints(left: int, right: int) -> int:
-    if right == 0:
-        raise CelError("division by zero")
-    return _check_overflow(int_div(left, right))
-
-
-def _modulo_ints(left: int, right: int) -> int:
-    if right == 0:
-        raise CelError("modulus by zero")
-    return int_mod(left, right)
-
-
-def _matches_pattern(text: str, pattern: str) -> bool:
-    try:
-        return compile_pattern(pattern)(text)
-    except PatternError as error:
-        raise Undecided(f"the pattern {pattern!r} is not replayed: {error}") from error
-
-
-def _substring_of(text: str, begin: int, end: int | None = None) -> str:
-    end = len(text) if end is None else end
-    if not 0 <= begin <= end <= len(text):
-        raise Undecided("substring: out of range")
-    return text[begin:end]
-
-
-def _int_of_text(text: str) -> int:
-    if re.fullmatch(r"[+-]?[0-9]{1,18}", text) is None:
-        raise Undecided(f"{text!r} is not a number that is read here")
-    return int(text)
-
-
-def _convert_ascii(text: str, form: Callable[[str], str]) -> str:
-    return "".join(form(character) if character.isascii() else character for character in text)
-
-
-def _can_parse(parse: Callable[[], object]) -> bool:
-    try:
-        parse()
-    except Undecided:
-        return False
-    return True
-
-
-def _as_integer(amount: Quantity) -> int:
-    if not amount.is_whole:
-        raise CelError("cannot convert value to integer")
-    return amount.nano // NANO_PER_UNIT  # exact: ints
-
-
-def _compare_values(left: Any, right: Any) -> int:  # Any: both of one type that has an order
-    return int(left > right) - int(left < right)
-
-
-def _order_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
-    return {
-        ("<", *types): lambda a, b: a < b,
-        ("<=", *types): lambda a, b: a <= b,
-        (">", *types): lambda a, b: a > b,
-        (">=", *types): lambda a, b: a >= b,
-    }
-
-
-def _compare_rules(kind: type) -> dict[tuple[object, ...], CelRule]:
-    return {
-        ("compareTo", kind, kind): _compare_values,
-        ("isGreaterThan", kind, kind): lambda a, b: a > b,
-        ("isLessThan", kind, kind): lambda a, b: a < b,
-    }
-
-
-def _size_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
-    return {("size", kind): len for kind in types}
-
-
-_ARITHMETIC: Final[Mapping[tuple[object, ...], CelRule]] = {
-    ("+", int, int): lambda a, b: _check_overflow(a + b),
-    ("-", int, int): lambda a, b: _check_overflow(a - b),
-    ("*", int, int): lambda a, b: _check_overflow(a * b),
-    ("/", int, int): _divide_ints,
-    ("%", int, int): _modulo_ints,
-    ("+", float, float): lambda a, b: a + b,
-    ("-", float, float): lambda a, b: a - b,
-    ("*", float, float): lambda a, b: a * b,
-    ("negated", int): lambda a: _check_overflow(-a),
-    ("negated", float): lambda a: -a,
-    ("+", str, str): lambda a, b: a + b,
-    ("+", list, list): lambda a, b: a + b,
-    ("!", bool): lambda a: not a,
-}
-_TEXTS: Final[Mapping[tuple[object, ...], CelRule]] = {
-    ("contains", str, str): lambda text, part: part in text,
-    ("startsWith", str, str): str.startswith,
-    ("endsWith", str, str): str.endswith,
-    ("matches", str, str): _matches_pattern,
-    ("lowerAscii", str): lambda text: _convert_ascii(text, str.lower),
-    ("upperAscii", str): lambda text: _convert_ascii(text, str.upper),
-    ("trim", str): str.strip,
-    ("replace", str, str, str): str.replace,
-    ("split", str, str): lambda text, by: text.split(by) if by else list(text),
-    ("indexOf", str, str): str.find,
-    ("lastIndexOf", str, str): str.rfind,
-    ("substring", str, int): _substring_of,
-    ("substring", str, int, int): _substring_of,
-}
-_CONVERSIONS: Final[Mapping[tuple[object, ...], CelRule]] = {
-    ("int", int): lambda one: one,
-    ("int", str): _int_of_text,
-    ("double", int): float,
-    ("double", float): lambda one: one,
-    ("string", str): lambda one: one,
-    ("string", int): str,
-    ("string", bool): lambda one: "true" if one else "false",
-    ("bool", bool): lambda one: one,
-}
-_KUBERNETES: Final[Mapping[tuple[object, ...], CelRule]] = {
-    ("quantity", str): Quantity.from_text,
-    ("isQuantity", str): lambda text: _can_parse(lambda: Quantity.from_text(text)),
-    ("add", Quantity, Quantity): Quantity.add_signed,
-    ("add", Quantity, int): Quantity.add_signed,
-    ("sub", Quantity, Quantity): lambda a, b: a.add_signed(b, -1),
-    ("sub", Quantity, int): lambda a, b: a.add_signed(b, -1),
-    ("sign", Quantity): lambda one: _compare_values(one.nano, 0),
-    ("isInteger", Quantity): lambda one: one.is_whole,
-    ("asInteger", Quantity): _as_integer,
-    ("semver", str): Semver.from_text,
-    ("semver", str, bool): lambda text, normalize: Semver.from_text(text, normalize=normalize),
-    ("isSemver", str): lambda text: _can_parse(lambda: Semver.from_text(text)),
-    ("isSemver", str, bool): lambda text, normalize: _can_parse(lambda: Semver.from_text(text, normalize=normalize)),
-    ("major", Semver): lambda one: one.major,
-    ("minor", Semver): lambda one: one.minor,
-    ("patch", Semver): lambda one: one.patch,
-}
-RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
-    **_ARITHMETIC,
-    **_TEXTS,
-    **_CONVERSIONS,
-    **_KUBERNETES,
-    **_size_rules(str, list, dict),
-    **_order_rules(int, int),
-    **_order_rules(int, float),
-    **_order_rules(float, int),
-    **_order_rules(float, float),
-    **_order_rules(str, str),
-    **_order_rules(bool, bool),
-    **_compare_rules(Quantity),
-    **_compare_rules(Semver),
-}
-"""(function, types of its arguments) → implementation."""
 CelVariables = Mapping[str, object]
+Evaluate = Callable[[CelVariables], object]
+"""The value of an expression; raises CelError and Undecided."""
+
+
+class CelNode(NamedTuple):
+    """A parsed expression."""
+
+    evaluate: Evaluate
+    variable: str = ""
+    """The name of a variable; empty for any other expression."""
+    member: tuple[Evaluate, str] | None = None
+    """(owner, name) of `owner.name`; None for any other expression."""
 
 
 def evaluate_boolean(expression: str, names: CelVariables) -> bool:
     """Whether the expression holds; raises CelError and Undecided."""
     try:
-        return _require_bool(evaluate_node(syntax.parse_expression(expression), names))
+        return _holds(parse_expression(expression), names)
     except RecursionError:
         raise Undecided("the expression is nested too deep") from None
 
 
-def _require_bool(value: object) -> bool:
+@lru_cache(maxsize=1024)
+def parse_expression(expression: str) -> CelNode:
+    """Parse an expression; raises Undecided."""
+    parser = _Parser(split_tokens(expression))
+    node = parser.parse_ternary()
+    parser.expect_end()
+    return node
+
+
+class _Parser:
+    """A recursive descent parser: one method per level of precedence, loosest first."""
+
+    def __init__(self, tokens: list[CelToken]) -> None:
+        self._tokens = tokens
+        self._index = 0
+
+    def _next_token(self) -> CelToken:
+        token = self._tokens[self._index]
+        self._index += 1
+        return token
+
+    def _take_mark(self, *marks: str) -> str | None:
+        """Consume and return the next mark if it is one of the given ones, else return None."""
+        token = self._tokens[self._index]
+        if token.kind in (NUMBER, TEXT) or token.text not in marks:
+            return None
+        self._index += 1
+        return token.text
+
+    def _expect_mark(self, mark: str) -> None:
+        if self._take_mark(mark) is None:
+            raise Undecided(f"`{mark}` is missing in the expression")
+
+    def expect_end(self) -> None:
+        """Raise Undecided if tokens are left."""
+        self._expect_mark("")
+
+    def parse_ternary(self) -> CelNode:
+        condition = self._parse_or()
+        if not self._take_mark("?"):
+            return condition
+        yes = self._parse_or()
+        self._expect_mark(":")
+        no = self.parse_ternary()
+        return CelNode(lambda names: (yes if _holds(condition, names) else no).evaluate(names))
+
+    def _parse_or(self) -> CelNode:
+        left = self._parse_and()
+        while self._take_mark("||"):
+            left = _joined_conditions(left, self._parse_and(), either=True)
+        return left
+
+    def _parse_and(self) -> CelNode:
+        left = self._parse_binary(0)
+        while self._take_mark("&&"):
+            left = _joined_conditions(left, self._parse_binary(0), either=False)
+        return left
+
+    def _parse_binary(self, level: int) -> CelNode:
+        if level == len(BINARY):
+            return self._parse_unary()
+        left = self._parse_binary(level + 1)
+        while (mark := self._take_mark(*BINARY[level])) is not None:
+            left = _call_of(mark, left, self._parse_binary(level + 1))
+        return left
+
+    def _parse_unary(self) -> CelNode:
+        mark = self._take_mark("!", "-")
+        if mark is None:
+            return self._parse_member()
+        return _call_of("!" if mark == "!" else "negated", self._parse_unary())
+
+    def _parse_member(self) -> CelNode:
+        node = self._parse_primary()
+        while (mark := self._take_mark(".", "[")) is not None:
+            if mark == "[":
+                node = _element_of(node, self.parse_ternary())
+                self._expect_mark("]")
+                continue
+            token = self._next_token()
+            if token.kind != WORD:
+                raise Undecided("a name is missing in the expression")
+            name = token.text
+            node = self._parse_method_call(node, name) if self._take_mark("(") else _member_of(node, name)
+        return node
+
+    def _parse_arguments(self, until: str) -> list[CelNode]:
+        arguments: list[CelNode] = []
+        while not self._take_mark(until):
+            if arguments:
+                self._expect_mark(",")
+                if self._take_mark(until):
+                    break
+            arguments.append(self.parse_ternary())
+        return arguments
+
+    def _parse_method_call(self, of: CelNode, name: str) -> CelNode:
+        arguments = self._parse_arguments(")")
+        if (of.variable, name) == BIND and len(arguments) == 3:
+            bound, value, body = _variable_name(arguments[0]), arguments[1], arguments[2]
+            return CelNode(lambda names: body.evaluate({**names, bound: value.evaluate(names)}))
+        if len(arguments) in LOOPS.get(name, ()):
+            condition = arguments[1] if len(arguments) == 3 else None
+            return CelNode(partial(_run_loop, name, of, _variable_name(arguments[0]), arguments[-1], condition))
+        return _call_of(name, of, *arguments)
+
+    def _parse_primary(self) -> CelNode:
+        token = self._next_token()
+        if token.kind in (NUMBER, TEXT):
+            return CelNode(lambda _: token.value)
+        if token.text in CONSTANTS:
+            return CelNode(lambda _: CONSTANTS[token.text])
+        if token.kind == WORD:
+            return self._parse_function_call(token.text) if self._take_mark("(") else _variable_of(token.text)
+        if token.text == "(":
+            node = self.parse_ternary()
+            self._expect_mark(")")
+            return node
+        return self._parse_collection(token.text)
+
+    def _parse_collection(self, mark: str) -> CelNode:
+        if mark == "[":
+            items = self._parse_arguments("]")
+            return CelNode(lambda names: [item.evaluate(names) for item in items])
+        if mark != "{":
+            raise Undecided(f"`{mark}` is not expected in the expression")
+        pairs: list[tuple[CelNode, CelNode]] = []
+        while not self._take_mark("}"):
+            if pairs:
+                self._expect_mark(",")
+            key = self.parse_ternary()
+            self._expect_mark(":")
+            pairs.append((key, self.parse_ternary()))
+        return CelNode(partial(_make_map, pairs))
+
+    def _parse_function_call(self, name: str) -> CelNode:
+        arguments = self._parse_arguments(")")
+        if name != "has":
+            return _call_of(name, *arguments)
+        member = arguments[0].member if len(arguments) == 1 else None
+        if member is None:
+            raise Undecided("has() asks for one member")
+        owner, key = member
+        return CelNode(lambda names: has_member(owner(names), key))
+
+
+def _variable_name(node: CelNode) -> str:
+    if not node.variable:
+        raise Undecided("a macro names its variable first")
+    return node.variable
+
+
+def _variable_of(name: str) -> CelNode:
+    def look_up(names: CelVariables) -> object:
+        if name not in names:
+            raise Undecided(f"the variable {name} is not known")
+        return names[name]
+
+    return CelNode(look_up, variable=name)
+
+
+def _member_of(owner: CelNode, name: str) -> CelNode:
+    return CelNode(lambda names: get_element(owner.evaluate(names), name), member=(owner.evaluate, name))
+
+
+def _element_of(owner: CelNode, key: CelNode) -> CelNode:
+    return CelNode(lambda names: get_element(owner.evaluate(names), key.evaluate(names)))
+
+
+def _call_of(function: str, *arguments: CelNode) -> CelNode:
+    """A call of a function, operator or method; a method's receiver is the first argument."""
+    return CelNode(lambda names: apply_function(function, [argument.evaluate(names) for argument in arguments]))
+
+
+def _joined_conditions(left: CelNode, right: CelNode, *, either: bool) -> CelNode:
+    """`left || right` for `either`, else `left && right`."""
+    return CelNode(lambda names: _decide([(left, names), (right, names)], either=either))
+
+
+def _holds(node: CelNode, names: CelVariables) -> bool:
+    value = node.evaluate(names)
     if not isinstance(value, bool):
         raise Undecided("the expression is neither true nor false")
     return value
 
 
-def evaluate_node(node: syntax.CelNode, names: CelVariables) -> object:
-    """The value of a tree; raises CelError and Undecided."""
-    match node:
-        case syntax.CelConstant(value):
-            return value
-        case syntax.CelVariable(name):
-            if name not in names:
-                raise Undecided(f"the variable {name} is not known")
-            return names[name]
-        case syntax.MemberAccess(of, name, tested):
-            owner = evaluate_node(of, names)
-            return _has_member(owner, name) if tested else _get_element(owner, name)
-        case syntax.IndexAccess(of, key):
-            return _get_element(evaluate_node(of, names), evaluate_node(key, names))
-        case syntax.FunctionCall(function, arguments):
-            return apply_function(function, [evaluate_node(argument, names) for argument in arguments])
-        case syntax.Ternary(condition, yes, no):
-            return evaluate_node(yes if _require_bool(evaluate_node(condition, names)) else no, names)
-        case syntax.Logical(left, right, either):
-            return _decide([(left, names), (right, names)], either=either)
-        case syntax.LoopMacro():
-            return _evaluate_loop(node, names)
-        case syntax.BindMacro(name, value, body):
-            return evaluate_node(body, {**names, name: evaluate_node(value, names)})
-        case syntax.ListLiteral(items):
-            return [evaluate_node(item, names) for item in items]
-        case syntax.MapLiteral(pairs):
-            return _evaluate_map(pairs, names)
-
-
-def _evaluate_map(pairs: tuple[tuple[syntax.CelNode, syntax.CelNode], ...], names: CelVariables) -> dict[str, object]:
-    result: dict[str, object] = {}
-    for key, value in pairs:
-        name = evaluate_node(key, names)
-        if not isinstance(name, str):
-            raise Undecided("keys of maps are texts here")
-        result[name] = evaluate_node(value, names)
-    return result
-
-
-def _has_member(owner: object, name: str) -> bool:
-    if isinstance(owner, DeclaredFields) and name not in owner:
-        raise Undecided(f"there is no field {name}")
-    return isinstance(owner, DefaultMap) or (isinstance(owner, dict) and name in owner)
-
-
-def _get_element(container: object, key: object) -> object:
-    """An element of a list or map; raises CelError for a missing key, Undecided if the access does not compile."""
-    if isinstance(container, list):
-        if type(key) is not int or not 0 <= key < len(container):
-            raise Undecided("the list has no such element")
-        return container[key]
-    if type(key) is not str:
-        raise Undecided("keys of maps are texts here")
-    if isinstance(container, dict) and key in container:
-        return container[key]
-    if isinstance(container, DeclaredFields):
-        raise Undecided(f"there is no field {key}")
-    if isinstance(container, DefaultMap):
-        return {}
-    raise CelError(f"no such key: {key}")
-
-
-def _decide(conditions: Iterable[tuple[syntax.CelNode, CelVariables]], *, either: bool) -> bool:
+def _decide(conditions: Iterable[tuple[CelNode, CelVariables]], *, either: bool) -> bool:
     """Whether a condition holds (`either`), or all do. CEL evaluates all: an error counts only if no other decides."""
     failed: CelError | None = None
     for condition, names in conditions:
         try:
-            if _require_bool(evaluate_node(condition, names)) is either:
+            if _holds(condition, names) is either:
                 return either
         except CelError as error:
             failed = failed or error
@@ -296,16 +242,95 @@ def _decide(conditions: Iterable[tuple[syntax.CelNode, CelVariables]], *, either
     return not either
 
 
-def _evaluate_loop(node: syntax.LoopMacro, names: CelVariables) -> object:
-    container = evaluate_node(node.of, names)
+def _make_map(pairs: Iterable[tuple[CelNode, CelNode]], names: CelVariables) -> dict[str, object]:
+    result: dict[str, object] = {}
+    for key, value in pairs:
+        name = key.evaluate(names)
+        if not isinstance(name, str):
+            raise Undecided("keys of maps are texts here")
+        result[name] = value.evaluate(names)
+    return result
+
+
+def _run_loop(
+    kind: str, of: CelNode, name: str, body: CelNode, condition: CelNode | None, names: CelVariables
+) -> object:
+    """The value of a macro over list elements or map keys; `condition` is that of a map macro, if any."""
+    container = of.evaluate(names)
     if not isinstance(container, list | dict):
-        raise Undecided(f"{node.kind} goes over a list or a map")
-    scopes = [{**names, node.name: item} for item in container]
-    if node.kind in ("all", "exists"):
-        return _decide([(node.body, scope) for scope in scopes], either=node.kind == "exists")
-    if node.kind == "exists_one":
-        return sum(_require_bool(evaluate_node(node.body, scope)) for scope in scopes) == 1  # exact: ints
-    if node.kind == "filter":
-        return [scope[node.name] for scope in scopes if _require_bool(evaluate_node(node.body, scope))]
-    condition = node.kept or syntax.CelConstant(value=True)
-    return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(condition, scope))]
+        raise Undecided(f"{kind} goes over a list or a map")
+    scopes = [{**names, name: item} for item in container]
+    if kind in ("all", "exists"):
+        return _decide([(body, scope) for scope in scopes], either=kind == "exists")
+    if kind == "exists_one":
+        return sum(_holds(body, scope) for scope in scopes) == 1  # exact: ints
+    if kind == "filter":
+        return [scope[name] for scope in scopes if _holds(body, scope)]
+    return [body.evaluate(scope) for scope in scopes if condition is None or _holds(condition, scope)]
+
+
+NUMBER, TEXT, WORD, MARK = "number", "text", "word", "mark"
+_TOKEN: Final = re.compile(
+    r"""\s+|//[^\n]*
+    |(?P<number>0x[0-9a-fA-F]+|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)(?P<unsigned>[uU]?)
+    |(?P<raw>[rR]?)(?P<text>"{3}(?:\\.|[^\\])*?"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+    |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<mark>&&|\|\||[=!<>]=|[-+*/%!<>?:.,()\[\]{}])""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL | re.IGNORECASE
+)
+_ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"} | {
+    mark: mark for mark in "\\\"'`?"
+}
+
+
+class CelToken(NamedTuple):
+    """A token; `value` is set for numbers and texts."""
+
+    kind: str
+    text: str
+    value: object = None
+
+
+def split_tokens(expression: str) -> list[CelToken]:
+    """The tokens, with an empty mark at the end; raises Undecided."""
+    tokens: list[CelToken] = []
+    position = 0
+    while position < len(expression):
+        match = _TOKEN.match(expression, position)
+        if match is None or match["unsigned"]:
+            raise Undecided(f"the expression is not understood from {expression[position : position + 20]!r} on")
+        position = match.end()
+        if match.lastgroup is not None:
+            tokens.append(_make_token(match))
+    return [*tokens, CelToken(MARK, "")]
+
+
+def _make_token(match: re.Match[str]) -> CelToken:
+    if match["number"] is not None:
+        return CelToken(NUMBER, match["number"], _parse_number(match["number"]))
+    if match["text"] is not None:
+        width = 3 if match["text"][:3] in ('"""', "'''") and len(match["text"]) >= 6 else 1
+        inside = match["text"][width:-width]
+        return CelToken(TEXT, match["text"], inside if match["raw"] else _ESCAPE.sub(_unescape_match, inside))
+    return CelToken(WORD, match["word"]) if match["word"] else CelToken(MARK, match["mark"])
+
+
+def _parse_number(text: str) -> int | float:
+    if text[:2] != "0x" and any(mark in text for mark in ".eE"):
+        return float(text)
+    number = int(text, 0 if text[:2] == "0x" else 10)
+    if number > MAX_INT64:
+        raise Undecided(f"{text} is beyond int64")
+    return number
+
+
+def _unescape_match(match: re.Match[str]) -> str:
+    code = next((digits for digits in match.groups()[:3] if digits), None)
+    if code is not None or match[4]:
+        return chr(int(code, 16) if code is not None else int(match[4], 8))
+    if match[5] not in _ESCAPED:
+        raise Undecided(f"`\\{match[5]}` is not known")
+    return _ESCAPED[match[5]]

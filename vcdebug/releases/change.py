@@ -35,6 +35,9 @@ class Tag(NamedTuple):
         return f"v{self.major}.{self.minor}.{self.patch}"
 
 
+_LABEL = re.compile(r"\n +(decides|since|not replayed|not shown|id): ")
+
+
 class Change(NamedTuple):
     """The older form of a rule, and the first releases without it."""
 
@@ -52,6 +55,22 @@ class Change(NamedTuple):
     """Why no recording shows the older form; required for a change that is not replayed."""
     id: str = ""
     """As switches and `diff --release` name it: by default the constant's name, `vgpu-uuid-lists`."""
+
+    @classmethod
+    def from_text(cls, text: str) -> Change:
+        """The change that a text states: `history`, then `behavior`, then the other fields behind their labels."""
+        stated, *labelled = _LABEL.split(text)
+        history, behavior = stated.split("\n", 1)
+        fields = {label: " ".join(words.split()) for label, words in zip(labelled[::2], labelled[1::2], strict=True)}
+        return cls(
+            " ".join(behavior.split()),
+            fields["decides"],
+            history,
+            first_older_tag=fields.get("since", ""),
+            replayed="not replayed" not in fields,
+            unshown_reason=fields.get("not replayed", fields.get("not shown", "")),
+            id=fields.get("id", ""),
+        )
 
     @property
     def fixed_in(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.architecture.source_tree import ROOT
-from vcdebug.releases import devices, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import CHANGES, COMING_TAGS, MASTER_DESCRIPTION, NEWEST, SUPPORTED_TAGS, release_at_tag
 from vcdebug.releases.release_names import release_of_image, resolve_release
@@ -49,8 +49,7 @@ traces only. What is marked *not replayed* is known and named where it matters (
 panel), and replayed in its new behavior.
 """
 GROUPS = (
-    ("Actions, session and cache", scheduling),
-    ("Network topology and sub jobs", topology),
+    ("Actions, session, cache, network topology and sub jobs", scheduling),
     ("Quota, share and admission", queues),
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),

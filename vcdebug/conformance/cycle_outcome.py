@@ -27,7 +27,7 @@ from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.recording.effects import committed_evictions, cycle_effects, reserved_claims, reserved_volumes
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
-from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION
+from vcdebug.releases.scheduling import ALLOCATED_HYPERNODE_ANNOTATION
 from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot

@@ -40,8 +40,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.releases.release import Release
-from vcdebug.releases.scheduling import GANG_EVICTION
-from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
+from vcdebug.releases.scheduling import GANG_EVICTION, NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
     from vcdebug.framework.plugin_answers import EvictionContext

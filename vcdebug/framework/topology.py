@@ -9,8 +9,13 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import NetworkTopology
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import ALLOCATED_CLASS, is_allocated_status
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD, SUBJOB_RECOVERY_TIER
-from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES_NOT_READY
+from vcdebug.releases.scheduling import (
+    ALLOCATED_HYPERNODE_ANNOTATION,
+    HIGHEST_TIER_NAME_SUBGROUP,
+    HYPERNODES_NOT_READY,
+    SOFT_TO_HARD,
+    SUBJOB_RECOVERY_TIER,
+)
 
 ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 """The PodGroup annotation in which older releases store the job's hypernode."""

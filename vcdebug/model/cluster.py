@@ -21,8 +21,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_completed_status
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
-from vcdebug.releases.scheduling import HEADER_NOT_READY, MINIMUM_UNSAID
-from vcdebug.releases.topology import SUBJOBS_ABSENT, TOPOLOGY_ABSENT
+from vcdebug.releases.scheduling import HEADER_NOT_READY, MINIMUM_UNSAID, SUBJOBS_ABSENT, TOPOLOGY_ABSENT
 from vcdebug.snapshot.cycle_inputs import MapOrder
 from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot

@@ -3,7 +3,7 @@
 from vcdebug.framework.registry import OtherForms
 from vcdebug.releases import nodes
 from vcdebug.releases.change import Change
-from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, TOPOLOGY_ABSENT
+from vcdebug.releases.scheduling import NTA_NODE_SCORE_ONLY, TOPOLOGY_ABSENT
 
 BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformance", "deviceshare"
 DRF, GANG = "drf", "gang"

@@ -11,7 +11,7 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.record import Level
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS
+from vcdebug.releases.scheduling import ALLOCATE_TOPOLOGY_TIERS
 from vcdebug.releases.upstream_source import SourceFunction, UpstreamSource, upstream_source
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, Self
 
 from msgspec import Struct
 
-from vcdebug.releases import devices, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import (
     FEATURE_GATES_1_30,
@@ -155,7 +155,7 @@ def release_names() -> tuple[str, ...]:
     return MASTER, *map(str, COMING_TAGS), *map(str, SUPPORTED_TAGS)
 
 
-_EVERY = [change for module in (scheduling, topology, queues, nodes, devices) for change in module.CHANGES]
+_EVERY = [change for module in (scheduling, queues, nodes, devices) for change in module.CHANGES]
 CHANGES: dict[str, Change] = {
     change.id: change for change in sorted(_EVERY, key=lambda change: change.id if change.is_proposed else "")
 }

@@ -34,8 +34,13 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
-from vcdebug.releases.scheduling import BEST_NODE_NEEDED, REQUEUE_WHEN_READY
-from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS, HYPERNODE_SUM_OF_NODE_SCORES, NTA_SOFT_ONLY
+from vcdebug.releases.scheduling import (
+    ALLOCATE_TOPOLOGY_TIERS,
+    BEST_NODE_NEEDED,
+    HYPERNODE_SUM_OF_NODE_SCORES,
+    NTA_SOFT_ONLY,
+    REQUEUE_WHEN_READY,
+)
 
 
 class RetryingAllocate(Action):

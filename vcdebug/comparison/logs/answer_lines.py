@@ -22,7 +22,7 @@ from vcdebug.plugins.proportion import DealRound, DealtShare, ProportionQueueAtt
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_before
 from vcdebug.releases.queues import QUEUE_STATE_UNREAD
-from vcdebug.releases.topology import HYPERNODES_NOT_READY
+from vcdebug.releases.scheduling import HYPERNODES_NOT_READY
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of
 
 CallSubject = JsonObject

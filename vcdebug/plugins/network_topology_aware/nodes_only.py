@@ -19,7 +19,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware import JobNearness, NodeNearness
-from vcdebug.releases.topology import NTA_HYPERNODE_SCORE
+from vcdebug.releases.scheduling import NTA_HYPERNODE_SCORE
 
 BASE_SCORE = 100.0
 WORST_SCORE = -1.0

@@ -38,6 +38,14 @@ class Tag(NamedTuple):
 _LABEL = re.compile(r"\n +(decides|since|not replayed|not shown|id): ")
 
 
+def read_labelled(text: str) -> tuple[str, str, dict[str, str]]:
+    """(first line, the sentence below it, label → words) of a text with labelled lines; indented lines go on."""
+    stated, *labelled = _LABEL.split(text)
+    first, sentence = stated.split("\n", 1)
+    fields = {label: " ".join(words.split()) for label, words in zip(labelled[::2], labelled[1::2], strict=True)}
+    return first, " ".join(sentence.split()), fields
+
+
 class Change(NamedTuple):
     """The older form of a rule, and the first releases without it."""
 
@@ -59,11 +67,9 @@ class Change(NamedTuple):
     @classmethod
     def from_text(cls, text: str) -> Change:
         """The change that a text states: `history`, then `behavior`, then the other fields behind their labels."""
-        stated, *labelled = _LABEL.split(text)
-        history, behavior = stated.split("\n", 1)
-        fields = {label: " ".join(words.split()) for label, words in zip(labelled[::2], labelled[1::2], strict=True)}
+        history, behavior, fields = read_labelled(text)
         return cls(
-            " ".join(behavior.split()),
+            behavior,
             fields["decides"],
             history,
             first_older_tag=fields.get("since", ""),

@@ -23,9 +23,9 @@ from vcdebug.snapshot.shapes import (
 from vcdebug.snapshot.snapshot import Manifest
 
 _METADATA = struct_of(
-    "name namespace uid resourceVersion generateName labels:text-map annotations:text-map "
-    "creationTimestamp:time deletionTimestamp:time deletionGracePeriodSeconds:long",
-    ownerReferences=structs_of("apiVersion kind name uid controller:bool"),
+    "name namespace uid resourceVersion generateName labels=text-map annotations=text-map "
+    "creationTimestamp=time deletionTimestamp=time deletionGracePeriodSeconds=long",
+    ownerReferences=structs_of("apiVersion kind name uid controller=bool"),
 )
 
 
@@ -33,124 +33,124 @@ def _kind_shape(simple: str = "", **others: Shape) -> Struct:
     return struct_of(f"kind apiVersion {simple}", metadata=_METADATA, **others)
 
 
-_REQUIREMENTS = structs_of("key operator values:texts")
-_LABEL_SELECTOR = struct_of("matchLabels:text-map", matchExpressions=_REQUIREMENTS)
+_REQUIREMENTS = structs_of("key operator values=texts")
+_LABEL_SELECTOR = struct_of("matchLabels=text-map", matchExpressions=_REQUIREMENTS)
 _NODE_TERM = struct_of(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
 _NODE_SELECTOR = struct_of(nodeSelectorTerms=ListOf(_NODE_TERM))
 _POD_TERM = struct_of(
-    "namespaces:texts topologyKey matchLabelKeys:texts mismatchLabelKeys:texts",
+    "namespaces=texts topologyKey matchLabelKeys=texts mismatchLabelKeys=texts",
     labelSelector=_LABEL_SELECTOR,
     namespaceSelector=_LABEL_SELECTOR,
 )
 _POD_AFFINITY = alike_struct(
     requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
-    preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight:int", podAffinityTerm=_POD_TERM),
+    preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight=int", podAffinityTerm=_POD_TERM),
 )
 _AFFINITY = alike_struct(
     nodeAffinity=struct_of(
         requiredDuringSchedulingIgnoredDuringExecution=_NODE_SELECTOR,
-        preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight:int", preference=_NODE_TERM),
+        preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight=int", preference=_NODE_TERM),
     ),
     podAffinity=_POD_AFFINITY,
     podAntiAffinity=_POD_AFFINITY,
 )
 _SPREAD = structs_of(
-    "maxSkew:int topologyKey whenUnsatisfiable minDomains:int nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys:texts",
+    "maxSkew=int topologyKey whenUnsatisfiable minDomains=int nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys=texts",
     labelSelector=_LABEL_SELECTOR,
 )
-_RESOURCES = struct_of("requests:quantities limits:quantities", claims=structs_of("name request"))
+_RESOURCES = struct_of("requests=quantities limits=quantities", claims=structs_of("name request"))
 _CONTAINERS = structs_of(
     "name image restartPolicy",
     resources=_RESOURCES,
-    ports=structs_of("containerPort:int hostPort:int protocol hostIP name"),
+    ports=structs_of("containerPort=int hostPort=int protocol hostIP name"),
 )
 _IN_TREE_VOLUMES = fields_of(
-    gcePersistentDisk=struct_of("pdName readOnly:bool"),
-    awsElasticBlockStore=struct_of("volumeID readOnly:bool"),
-    azureDisk=struct_of("diskName diskURI readOnly:bool"),
-    cinder=struct_of("volumeID readOnly:bool"),
-    portworxVolume=struct_of("volumeID readOnly:bool"),
-    iscsi=struct_of("iqn targetPortal lun:int readOnly:bool"),
-    rbd=struct_of("monitors:texts image pool readOnly:bool"),
+    gcePersistentDisk=struct_of("pdName readOnly=bool"),
+    awsElasticBlockStore=struct_of("volumeID readOnly=bool"),
+    azureDisk=struct_of("diskName diskURI readOnly=bool"),
+    cinder=struct_of("volumeID readOnly=bool"),
+    portworxVolume=struct_of("volumeID readOnly=bool"),
+    iscsi=struct_of("iqn targetPortal lun=int readOnly=bool"),
+    rbd=struct_of("monitors=texts image pool readOnly=bool"),
 )
 _VOLUMES = structs_of(
     "name",
     **_IN_TREE_VOLUMES,
-    persistentVolumeClaim=struct_of("claimName readOnly:bool"),
+    persistentVolumeClaim=struct_of("claimName readOnly=bool"),
     ephemeral=struct_of(volumeClaimTemplate=struct_of()),
     image=struct_of("reference"),
 )
 _POD_SPEC = struct_of(
-    "nodeName schedulerName priorityClassName preemptionPolicy restartPolicy priority:int "
-    "overhead:quantities nodeSelector:text-map hostNetwork:bool terminationGracePeriodSeconds:long",
+    "nodeName schedulerName priorityClassName preemptionPolicy restartPolicy priority=int "
+    "overhead=quantities nodeSelector=text-map hostNetwork=bool terminationGracePeriodSeconds=long",
     containers=_CONTAINERS,
     initContainers=_CONTAINERS,
     resources=_RESOURCES,
     affinity=_AFFINITY,
-    tolerations=structs_of("key operator value effect tolerationSeconds:long"),
+    tolerations=structs_of("key operator value effect tolerationSeconds=long"),
     topologySpreadConstraints=_SPREAD,
     volumes=_VOLUMES,
     schedulingGates=structs_of("name"),
     resourceClaims=structs_of("name resourceClaimName resourceClaimTemplateName"),
 )
 _CONTAINER_STATUSES = structs_of(
-    "name allocatedResources:quantities restartCount:int",
+    "name allocatedResources=quantities restartCount=int",
     resources=_RESOURCES,
     state=struct_of(waiting=struct_of("reason message")),
-    lastState=struct_of(terminated=struct_of("exitCode:int reason")),
+    lastState=struct_of(terminated=struct_of("exitCode=int reason")),
 )
-_CONDITIONS = structs_of("type status reason message lastTransitionTime:time lastHeartbeatTime:time")
-_TOPOLOGY = struct_of("mode highestTierAllowed:int highestTierName")
+_CONDITIONS = structs_of("type status reason message lastTransitionTime=time lastHeartbeatTime=time")
+_TOPOLOGY = struct_of("mode highestTierAllowed=int highestTierName")
 _NODE_GROUPS = struct_of(
-    "requiredDuringSchedulingIgnoredDuringExecution:texts preferredDuringSchedulingIgnoredDuringExecution:texts"
+    "requiredDuringSchedulingIgnoredDuringExecution=texts preferredDuringSchedulingIgnoredDuringExecution=texts"
 )
 
 _CEL_SELECTORS = structs_of(cel=struct_of("expression"))
 _DEVICE_REQUEST = fields_of(
-    "deviceClassName allocationMode count:long",
-    capacity=struct_of("requests:quantities"),
+    "deviceClassName allocationMode count=long",
+    capacity=struct_of("requests=quantities"),
     selectors=_CEL_SELECTORS,
     tolerations=structs_of("key operator value effect"),
 )
 _DEVICE_REQUESTS = structs_of(
     "name",
     **_DEVICE_REQUEST,
-    exactly=struct_of("adminAccess:bool", **_DEVICE_REQUEST),
+    exactly=struct_of("adminAccess=bool", **_DEVICE_REQUEST),
     firstAvailable=structs_of("name", **_DEVICE_REQUEST),
 )
-_DEVICE_RESULTS = structs_of("request driver pool device shareID adminAccess:bool consumedCapacity:quantities")
-_COUNTERS = MapOf(struct_of("value:quantity"))
-_RANGE = struct_of("min:quantity max:quantity step:quantity")
-_DEVICE_PLACE = fields_of("nodeName allNodes:bool", nodeSelector=_NODE_SELECTOR)
+_DEVICE_RESULTS = structs_of("request driver pool device shareID adminAccess=bool consumedCapacity=quantities")
+_COUNTERS = MapOf(struct_of("value=quantity"))
+_RANGE = struct_of("min=quantity max=quantity step=quantity")
+_DEVICE_PLACE = fields_of("nodeName allNodes=bool", nodeSelector=_NODE_SELECTOR)
 _DEVICES = structs_of(
-    "name bindingConditions:texts bindsToNode:bool allowMultipleAllocations:bool",
+    "name bindingConditions=texts bindsToNode=bool allowMultipleAllocations=bool",
     **_DEVICE_PLACE,
-    attributes=MapOf(struct_of("int:long bool:bool string version")),
+    attributes=MapOf(struct_of("int=long bool=bool string version")),
     capacity=MapOf(
         struct_of(
-            "value:quantity",
-            requestPolicy=struct_of("default:quantity", validValues=ListOf(QUANTITY), validRange=_RANGE),
+            "value=quantity",
+            requestPolicy=struct_of("default=quantity", validValues=ListOf(QUANTITY), validRange=_RANGE),
         )
     ),
     consumesCounters=structs_of("counterSet", counters=_COUNTERS),
     taints=structs_of("key value effect"),
 )
-_POLICIES = structs_of("event events:texts action")
+_POLICIES = structs_of("event events=texts action")
 
 SHAPES: Mapping[str, Struct] = {
     "Node": _kind_shape(
-        spec=struct_of("unschedulable:bool", taints=structs_of("key value effect timeAdded:time")),
+        spec=struct_of("unschedulable=bool", taints=structs_of("key value effect timeAdded=time")),
         status=struct_of(
-            "allocatable:quantities capacity:quantities volumesInUse:texts",
+            "allocatable=quantities capacity=quantities volumesInUse=texts",
             conditions=_CONDITIONS,
-            images=structs_of("names:texts sizeBytes:long"),
+            images=structs_of("names=texts sizeBytes=long"),
             nodeInfo=struct_of("kubeletVersion"),
         ),
     ),
     "Pod": _kind_shape(
         spec=_POD_SPEC,
         status=alike_struct(
-            "phase reason message nominatedNodeName startTime:time",
+            "phase reason message nominatedNodeName startTime=time",
             conditions=_CONDITIONS,
             containerStatuses=_CONTAINER_STATUSES,
             initContainerStatuses=_CONTAINER_STATUSES,
@@ -159,46 +159,46 @@ SHAPES: Mapping[str, Struct] = {
     ),
     "PodGroup": _kind_shape(
         spec=struct_of(
-            "minMember:int minResources:quantities queue priorityClassName",
+            "minMember=int minResources=quantities queue priorityClassName",
             minTaskMember=MapOf(INT),
             networkTopology=_TOPOLOGY,
             subGroupPolicy=structs_of(
-                "name subGroupSize:int minSubGroups:int matchLabelKeys:texts",
+                "name subGroupSize=int minSubGroups=int matchLabelKeys=texts",
                 labelSelector=_LABEL_SELECTOR,
                 networkTopology=_TOPOLOGY,
             ),
         ),
         status=struct_of(
-            "phase running:int succeeded:int failed:int",
-            conditions=structs_of("type status reason message transitionID lastTransitionTime:time"),
+            "phase running=int succeeded=int failed=int",
+            conditions=structs_of("type status reason message transitionID lastTransitionTime=time"),
         ),
     ),
     "Queue": _kind_shape(
         spec=struct_of(
-            "weight:int priority:int parent reclaimable:bool preemptable:bool dequeueStrategy "
-            "capability:quantities deserved:quantities",
-            guarantee=struct_of("resource:quantities"),
+            "weight=int priority=int parent reclaimable=bool preemptable=bool dequeueStrategy "
+            "capability=quantities deserved=quantities",
+            guarantee=struct_of("resource=quantities"),
             affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
         ),
-        status=struct_of("state allocated:quantities", reservation=struct_of("nodes:texts resource:quantities")),
+        status=struct_of("state allocated=quantities", reservation=struct_of("nodes=texts resource=quantities")),
     ),
-    "PriorityClass": _kind_shape("value:int globalDefault:bool preemptionPolicy"),
+    "PriorityClass": _kind_shape("value=int globalDefault=bool preemptionPolicy"),
     "ResourceQuota": _kind_shape(
         spec=struct_of(
-            "hard:quantities scopes:texts",
-            scopeSelector=struct_of(matchExpressions=structs_of("scopeName operator values:texts")),
+            "hard=quantities scopes=texts",
+            scopeSelector=struct_of(matchExpressions=structs_of("scopeName operator values=texts")),
         ),
-        status=struct_of("hard:quantities used:quantities"),
+        status=struct_of("hard=quantities used=quantities"),
     ),
     "PodDisruptionBudget": _kind_shape(
-        spec=struct_of("minAvailable:int-or-text maxUnavailable:int-or-text", selector=_LABEL_SELECTOR),
+        spec=struct_of("minAvailable=int-or-text maxUnavailable=int-or-text", selector=_LABEL_SELECTOR),
         status=struct_of(
-            "disruptionsAllowed:int currentHealthy:int desiredHealthy:int expectedPods:int", disruptedPods=MapOf(TIME)
+            "disruptionsAllowed=int currentHealthy=int desiredHealthy=int expectedPods=int", disruptedPods=MapOf(TIME)
         ),
     ),
     "HyperNode": _kind_shape(
         spec=struct_of(
-            "tier:int tierName",
+            "tier=int tierName",
             members=structs_of(
                 "type",
                 selector=struct_of(
@@ -209,21 +209,21 @@ SHAPES: Mapping[str, Struct] = {
     ),
     "Numatopology": _kind_shape(
         spec=struct_of(
-            "policies:text-map resReserved:text-map",
-            numares=MapOf(struct_of("allocatable capacity:int")),
-            cpuDetail=MapOf(struct_of("numa:int socket:int core:int")),
+            "policies=text-map resReserved=text-map",
+            numares=MapOf(struct_of("allocatable capacity=int")),
+            cpuDetail=MapOf(struct_of("numa=int socket=int core=int")),
             podAllocations=structs_of("uid name namespace"),
         )
     ),
     "NodeShard": _kind_shape(
-        spec=struct_of("nodesDesired:texts"), status=struct_of("nodesInUse:texts nodesToAdd:texts nodesToRemove:texts")
+        spec=struct_of("nodesDesired=texts"), status=struct_of("nodesInUse=texts nodesToAdd=texts nodesToRemove=texts")
     ),
     "CSINode": _kind_shape(
-        spec=struct_of(drivers=structs_of("name nodeID topologyKeys:texts", allocatable=struct_of("count:int")))
+        spec=struct_of(drivers=structs_of("name nodeID topologyKeys=texts", allocatable=struct_of("count=int")))
     ),
     "PersistentVolume": _kind_shape(
         spec=struct_of(
-            "capacity:quantities accessModes:texts storageClassName volumeMode volumeAttributesClassName",
+            "capacity=quantities accessModes=texts storageClassName volumeMode volumeAttributesClassName",
             **_IN_TREE_VOLUMES,
             claimRef=struct_of("namespace name uid"),
             nodeAffinity=struct_of(required=_NODE_SELECTOR),
@@ -233,32 +233,32 @@ SHAPES: Mapping[str, Struct] = {
     ),
     "PersistentVolumeClaim": _kind_shape(
         spec=struct_of(
-            "accessModes:texts storageClassName volumeName volumeMode volumeAttributesClassName",
+            "accessModes=texts storageClassName volumeName volumeMode volumeAttributesClassName",
             resources=_RESOURCES,
             selector=_LABEL_SELECTOR,
         ),
         status=struct_of("phase"),
     ),
     "StorageClass": _kind_shape(
-        "provisioner parameters:text-map volumeBindingMode reclaimPolicy allowVolumeExpansion:bool",
-        allowedTopologies=structs_of(matchLabelExpressions=structs_of("key values:texts")),
+        "provisioner parameters=text-map volumeBindingMode reclaimPolicy allowVolumeExpansion=bool",
+        allowedTopologies=structs_of(matchLabelExpressions=structs_of("key values=texts")),
     ),
-    "CSIDriver": _kind_shape(spec=struct_of("storageCapacity:bool attachRequired:bool")),
+    "CSIDriver": _kind_shape(spec=struct_of("storageCapacity=bool attachRequired=bool")),
     "CSIStorageCapacity": _kind_shape(
-        "storageClassName capacity:quantity maximumVolumeSize:quantity", nodeTopology=_LABEL_SELECTOR
+        "storageClassName capacity=quantity maximumVolumeSize=quantity", nodeTopology=_LABEL_SELECTOR
     ),
     "VolumeAttachment": _kind_shape(
-        spec=struct_of("attacher nodeName", source=struct_of("persistentVolumeName")), status=struct_of("attached:bool")
+        spec=struct_of("attacher nodeName", source=struct_of("persistentVolumeName")), status=struct_of("attached=bool")
     ),
-    "Service": _kind_shape(spec=struct_of("selector:text-map")),
-    "ReplicationController": _kind_shape(spec=struct_of("replicas:int selector:text-map")),
-    "ReplicaSet": _kind_shape(spec=struct_of("replicas:int", selector=_LABEL_SELECTOR)),
-    "StatefulSet": _kind_shape(spec=struct_of("replicas:int", selector=_LABEL_SELECTOR)),
+    "Service": _kind_shape(spec=struct_of("selector=text-map")),
+    "ReplicationController": _kind_shape(spec=struct_of("replicas=int selector=text-map")),
+    "ReplicaSet": _kind_shape(spec=struct_of("replicas=int", selector=_LABEL_SELECTOR)),
+    "StatefulSet": _kind_shape(spec=struct_of("replicas=int", selector=_LABEL_SELECTOR)),
     "Namespace": _kind_shape(),
     "ResourceClaim": _kind_shape(
         spec=struct_of(
             devices=struct_of(
-                requests=_DEVICE_REQUESTS, constraints=structs_of("requests:texts matchAttribute distinctAttribute")
+                requests=_DEVICE_REQUESTS, constraints=structs_of("requests=texts matchAttribute distinctAttribute")
             )
         ),
         status=struct_of(
@@ -268,9 +268,9 @@ SHAPES: Mapping[str, Struct] = {
     ),
     "ResourceSlice": _kind_shape(
         spec=struct_of(
-            "driver perDeviceNodeSelection:bool",
+            "driver perDeviceNodeSelection=bool",
             **_DEVICE_PLACE,
-            pool=struct_of("name generation:long resourceSliceCount:long"),
+            pool=struct_of("name generation=long resourceSliceCount=long"),
             sharedCounters=structs_of("name", counters=_COUNTERS),
             devices=_DEVICES,
         )
@@ -281,33 +281,33 @@ SHAPES: Mapping[str, Struct] = {
     "DeviceClass": _kind_shape(spec=struct_of("extendedResourceName", selectors=_CEL_SELECTORS)),
     "Job": _kind_shape(
         spec=struct_of(
-            "queue schedulerName priorityClassName minAvailable:int maxRetry:int",
+            "queue schedulerName priorityClassName minAvailable=int maxRetry=int",
             volumes=structs_of("volumeClaimName", volumeClaim=struct_of()),
             tasks=structs_of(
-                "name topologyPolicy replicas:int minAvailable:int",
-                dependsOn=struct_of("name:texts"),
+                "name topologyPolicy replicas=int minAvailable=int",
+                dependsOn=struct_of("name=texts"),
                 policies=_POLICIES,
                 template=struct_of(
-                    metadata=struct_of("labels:text-map", annotations=struct_of(GROUP_ANNOTATION)), spec=_POD_SPEC
+                    metadata=struct_of("labels=text-map", annotations=struct_of(GROUP_ANNOTATION)), spec=_POD_SPEC
                 ),
             ),
             policies=_POLICIES,
         ),
         status=struct_of(
-            "pending:int running:int succeeded:int failed:int terminating:int unknown:int retryCount:int",
-            state=struct_of("phase reason message lastTransitionTime:time"),
-            conditions=structs_of("status lastTransitionTime:time"),
+            "pending=int running=int succeeded=int failed=int terminating=int unknown=int retryCount=int",
+            state=struct_of("phase reason message lastTransitionTime=time"),
+            conditions=structs_of("status lastTransitionTime=time"),
         ),
     ),
     "JobFlow": _kind_shape(
-        spec=struct_of(flows=structs_of("name", dependsOn=struct_of("targets:texts"))),
+        spec=struct_of(flows=structs_of("name", dependsOn=struct_of("targets=texts"))),
         status=struct_of(state=struct_of("phase")),
     ),
     "Event": _kind_shape(
-        "type reason message reportingComponent count:int firstTimestamp:time lastTimestamp:time eventTime:time",
+        "type reason message reportingComponent count=int firstTimestamp=time lastTimestamp=time eventTime=time",
         involvedObject=struct_of("kind namespace name uid"),
         source=struct_of("component"),
-        series=struct_of("count:int lastObservedTime:time"),
+        series=struct_of("count=int lastObservedTime=time"),
     ),
 }
 """The fields that are read, for every kind that a snapshot keeps."""

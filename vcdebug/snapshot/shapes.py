@@ -457,8 +457,8 @@ SIMPLE_SHAPES: Final[Mapping[str, Shape]] = {
 
 
 def fields_of(simple: str = "", /, **others: Shape) -> dict[str, Shape]:
-    """Fields of a mapping: `simple` lists those of SIMPLE_SHAPES, as `name:type`, or as `name` for texts."""
-    words = (word.partition(":") for word in simple.split())
+    """Fields of a mapping: `simple` lists those of SIMPLE_SHAPES, as `name=type`, or as `name` for texts."""
+    words = (word.partition("=") for word in simple.split())
     return {name: SIMPLE_SHAPES[kind] for name, _, kind in words} | others
 
 

@@ -44,6 +44,27 @@ def test_gangpreempt_that_places_the_gang_is_no_obstacle() -> None:
     assert "places" == asked([*FULL, *wanted(2)], GANG_PREEMPT).cause_code
 
 
+TOPOLOGY_AWARE = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
+
+
+@pytest.mark.parametrize(("mode", "said"), [("", ""), (TOPOLOGY_AWARE, "failed to filter pod on node n1: ")])
+def test_a_filter_that_refuses_the_node_without_the_victims_is_quoted(mode: str, said: str) -> None:
+    """The answers differ in form: statuses, and in topology-aware preemption an error."""
+    selector = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "guard"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selector]}}
+    guard = running("guard", "n1", 1, annotations={"volcano.sh/preemptable": "false"})
+    guard[1]["metadata"]["labels"] = {"app": "guard"}
+    objects = [*CLASSES, *nodes("n1"), *running("a", "n1", 1, min_member=0), *guard, *wanted(affinity=apart)]
+    found = explain_by_name(replay_cycle(cluster(objects, conf=conf(PREEMPT) + mode)), WANTED)
+    refused = "predicates rejects wanted-0 on n1 even without the victims"
+    assert found.dominant.reason == f"{refused}: {said}node(s) didn't match pod anti-affinity rules"
+
+
+def test_why_a_node_was_chosen_is_told_of_the_first_pod() -> None:
+    found = asked([*nodes("n1", "n2"), *wanted(2, cpu="1")], PLAIN)
+    assert found.dominant.facts[-1].startswith("default/wanted-0 is placed on n1; 2 nodes tie at the top score")
+
+
 def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
     queues = [queue("rich", reclaimable=False), queue("poor")]
     found = asked([*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")], GANG_RECLAIM)

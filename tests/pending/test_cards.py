@@ -17,6 +17,9 @@ CUT += "knownMigGeometries: [{models: [NVIDIA], allowedGeometries: [{group: g, g
 CUT += "{name: 1g, memory: 300, count: 2}]}]}]}"
 
 
+OTHER_KINDS = CUT.replace("[NVIDIA]", "[H200]")
+
+
 def why(snapshot: Snapshot) -> Explanation:
     return explain_by_name(replay_cycle(snapshot), "default/j")
 
@@ -28,13 +31,15 @@ def of_two_cards() -> Snapshot:
     return sharing(cards(2), runs, pod_group("j"), asking("j-0", memory="500"))
 
 
-def of_instances() -> Snapshot:
-    snapshot = sharing(cards(2), pod_group("j"), asking("j-0", memory="500"))
+def of_instances(asked_mode: str = "", config: str | None = CUT) -> Snapshot:
+    """Two cards that are registered in MIG mode, and a pod that may name a mode."""
+    pod = asking("j-0", memory="500", **({"vgpu_mode": asked_mode} if asked_mode else {}))
+    snapshot = sharing(cards(2), pod_group("j"), pod)
     registered = snapshot.objects_of("Node")[0]["metadata"]["annotations"]
     registered["volcano.sh/node-vgpu-register"] = registered["volcano.sh/node-vgpu-register"].replace(
         "hami-core", "mig"
     )
-    snapshot.device_config = CUT
+    snapshot.device_config = config
     return snapshot
 
 
@@ -73,3 +78,25 @@ def test_explain_omits_cards_if_one_is_suitable() -> None:
     waits = asking("j-0", memory="500")
     waits["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
     assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).full_text
+
+
+GEOMETRY = "registered as mig, but the device configuration lists no geometry for NVIDIA-A"
+
+
+@pytest.mark.parametrize(
+    ("asked", "config", "present", "unknown"),
+    [("mig", None, "hami-core", True), ("mig", OTHER_KINDS, "hami-core", True), ("hami-core", CUT, "mig", False)],
+)
+def test_a_mode_that_no_card_has_is_named(asked: str, config: str | None, present: str, unknown: bool) -> None:
+    """A card in MIG mode without a known geometry counts as shared in mode hami-core."""
+    found = why(of_instances(asked, config))
+    assert f"volcano.sh/vgpu-mode of the pod is {asked}, and the cards of n1 are shared in mode {present}" in (
+        found.full_text
+    )
+    assert unknown == (GEOMETRY in found.full_text)
+    assert unknown == ("knownMigGeometries" in " ".join(found.advice_texts))
+
+
+@pytest.mark.parametrize(("asked", "config"), [("mig", CUT), ("", CUT), ("", None), ("hami-core", None)])
+def test_a_mode_that_the_cards_have_is_not_named(asked: str, config: str | None) -> None:
+    assert "vgpu-mode" not in why(of_instances(asked, config)).full_text

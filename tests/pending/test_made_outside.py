@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
-from tests.pending.test_workloads import explained, owned
+from tests.pending.test_workloads import explained, owned, stated_by
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.manifest import WorkloadFacts
-from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
 @pytest.mark.parametrize("suspended", [True, False])
@@ -251,3 +253,70 @@ def test_a_pod_that_terminates_for_long_is_said_to_be_waited_for_or_shortened(en
     old[1]["metadata"]["deletionTimestamp"] = ends
     found = explained(cluster(node("n1"), old, pod_group("j"), pods("j", 1, cpu="8")))
     assert told is any(text.startswith("Wait up to 10m for old-0, or shorten") for text in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "stated", "is_stale"),
+    [
+        ("TrainJob", 2, {}, True),
+        ("PyTorchJob", 2, {"Master": 1, "Worker": 1}, True),
+        ("Job", 3, {}, True),
+        ("PyTorchJob", 2, {"Master": 1, "Worker": 8}, False),
+        ("TrainJob", 1, {}, False),
+    ],
+)
+def test_the_minimum_of_a_gang_whose_pods_all_exist_is_held_against_what_they_ask(
+    kind: str, count: int, stated: dict[str, int], is_stale: bool
+) -> None:
+    """Nothing is said as long as pods are missing, by minMember or by what the owner states."""
+    minimum = pod_group("j", min_member=2, phase="Pending", min_resources={"cpu": "40", "memory": "1Gi"})
+    group = owned([minimum], kind, "llm")
+    snapshot = stated_by(kind, "llm", [*group, *pods("j", count, cpu="1", memory="1Gi")], replicas=stated)
+    found, fixes = explained(snapshot), proven(snapshot, "default/j")
+    computed = "" if kind == "Job" else f", which the operator of {kind} llm computes,"
+    fact = f"Its {count} pods ask only {count} cpu: minResources{computed} does not follow what the pods ask."
+    assert is_stale == (fact in found.dominant.facts)
+    assert is_stale == ("does not follow" in found.full_text)
+    assert is_stale == (f"default/j: minResources.cpu 40 -> {count} (as its pods ask)" in fixes)
+    reserved = [tried.outcome.reserved for words, tried in fixes.items() if "minResources" in words]
+    assert is_stale == (bool(reserved) and not any(reserved))
+
+
+def replicated(count: int, size: int, running: int) -> Snapshot:
+    """Replicas of a LeaderWorkerSet on full nodes: the leaders in one PodGroup, each worker in its own."""
+    labels = "leaderworkerset.sigs.k8s.io"
+    objects: list[Any] = [node(f"n{number}", cpu="1") for number in range(running)]
+    for index in range(count):
+        on = f"n{index}" if index < running else ""
+        leader, *workers = (f"vllm-{index}", *(f"vllm-{index}-{number}" for number in range(1, size)))
+        made = [*pods("leaders", 1, prefix=leader, cpu="1", on=on)]
+        for worker in workers:
+            objects.append(pod_group(worker))
+            made += pods(worker, 1, prefix=worker, cpu="1")
+        for each in made:
+            each["metadata"]["labels"] = {f"{labels}/name": "vllm", f"{labels}/group-index": str(index)}
+        objects += made
+    return cluster(pod_group("leaders", phase="Running"), objects, conf=conf_of("gang", "predicates"))
+
+
+@pytest.mark.parametrize(("count", "size", "running", "whole"), [(4, 2, 4, 2), (3, 2, 2, 1), (4, 3, 3, 1)])
+def test_leaders_that_hold_the_room_of_workers_in_other_pod_groups_are_named(
+    count: int, size: int, running: int, whole: int
+) -> None:
+    snapshot = replicated(count, size, running)
+    found = explained(snapshot, "default/vllm-0-1")
+    names = ", ".join(["vllm-0-0", *(f"vllm-0-{number}-0" for number in range(1, size))])
+    fact = f"{names}, a replica of LeaderWorkerSet vllm, are in several PodGroups, so they are not a gang: "
+    half = f"{running} of its {count} replicas run only some of their pods, and hold {running} cpu, "
+    assert found.dominant.facts[0].startswith(f"{fact}{half}")
+    advice = next(words for words in found.advice_texts if "schedulerProvider: volcano" in words)
+    assert f"until then scale LeaderWorkerSet vllm to {whole}, since its {running} running pods" in advice
+    assert not any("Delete" in words and "default/leaders" in words for words in proven(snapshot, "default/vllm-0-1"))
+
+
+def test_a_replica_in_one_pod_group_and_one_that_runs_nothing_hold_no_room() -> None:
+    whole = replicated(2, 1, 1)
+    assert "not a gang" not in explained(whole, "default/leaders").full_text
+    found = explained(replicated(2, 2, 0), "default/vllm-0-1")
+    assert "are in several PodGroups, so they are not a gang." in found.full_text
+    assert "until then scale" not in " ".join(found.advice_texts)

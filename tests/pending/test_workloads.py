@@ -242,7 +242,9 @@ def test_a_role_that_has_no_pod_is_named_and_where_it_waits_for_another_the_mini
     assert "not-enough-pods" == found.cause_code
     if after:
         assert found.dominant.facts[0].startswith("MPIJob pi creates its role Launcher (1 pod) only once Worker runs, ")
-        assert ["default/j: minMember 3 -> 2 (Worker then starts, and Launcher is created)"] == list(fixes)
+        by_field = "by schedulingPolicy.minAvailable of MPIJob pi"
+        assert [f"default/j: minMember 3 -> 2, {by_field} (Worker then starts, and Launcher is created)"] == list(fixes)
+        assert "without waiting for Worker (launcherCreationPolicy: AtStartup)." in " ".join(found.advice_texts)
     else:
         assert "MPIJob pi has created no pod of its role Launcher (1 pod)." == found.dominant.facts[0]
         assert "Create the 1 missing pod of the gang (like pi-worker-0)" == next(iter(fixes))

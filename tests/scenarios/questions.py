@@ -150,7 +150,7 @@ QUESTIONS = (
     Question(
         2221,
         "queue-not-allocatable",
-        ("have room for the pod", "uses 4 of its capability 4 (2 too much)"),
+        ("have room for the pod: more nodes would not help", "uses 4 of its capability 4 (2 too much)"),
         {"nodes.free": 2, "short.cpu": 2},
         advice="Queue small: raise spec.capability by 2 cpu",
     ),
@@ -172,7 +172,7 @@ QUESTIONS = (
     Question(
         2547,
         "queue-not-allocatable",
-        ("has room for the pod", "asks 4 cpu", "uses 9 of its deserved 10 (3 too much)"),
+        ("has room for the pod.", "asks 4 cpu", "uses 9 of its deserved 10 (3 too much)"),
         {"queue.allocated.cpu": 9, "queue.deserved.cpu": 10, "request.cpu": 4, "short.cpu": 3},
         ("request 4 + allocated 9 > deserved 10",),
         "raise spec.weight",

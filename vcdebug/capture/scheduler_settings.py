@@ -259,10 +259,8 @@ def read_device_config(maps: _ConfigMaps, conf: str | None, problems: list[Probl
     arguments = _plugin_arguments(conf)
     if arguments is None or not any(arguments.get_bool(switch, default=False) for switch in DEVICE_SWITCHES):
         return None
-    namespace, name = (
-        arguments.get_string(NAMESPACE_ARGUMENT, DEVICE_CONFIG_NAMESPACE),
-        arguments.get_string(NAME_ARGUMENT, DEVICE_CONFIG_NAME),
-    )
+    namespace = arguments.get_string(NAMESPACE_ARGUMENT, DEVICE_CONFIG_NAMESPACE)
+    name = arguments.get_string(NAME_ARGUMENT, DEVICE_CONFIG_NAME)
     try:
         text = maps.read_data(namespace, name).get(DEVICE_CONFIG_FILE)
     except ApiRefusal as refusal:

@@ -120,9 +120,7 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
     outcome.evicted = {write.object: "" for write in api_writes(recording) if write.verb == "evict"}
     outcome.opened_gates = dict.fromkeys(recording.session.opened_gates, "yes")
     groups = map(PodGroup, recording.snapshot.objects_of("PodGroup"))
-    outcome.not_admitted = tuple(
-        [f"{group.namespace}/{group.name}" for group in groups if group.phase in WAITING_PHASES]
-    )
+    outcome.not_admitted = tuple(f"{group.namespace}/{group.name}" for group in groups if group.phase in WAITING_PHASES)
     outcome.events = predicted_events(recording, outcome.bound)
     if recording.session.close is None:
         return outcome
@@ -144,9 +142,7 @@ def group_status(group: PodGroup) -> WrittenStatus:
     """A PodGroup's phase and conditions without times and session."""
     return WrittenStatus(
         group.phase,
-        tuple(
-            (condition.type, condition.status, condition.reason, condition.message) for condition in group.conditions
-        ),
+        tuple((one.type, one.status, one.reason, one.message) for one in group.conditions),
     )
 
 

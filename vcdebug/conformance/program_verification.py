@@ -114,9 +114,7 @@ def _sent_differences(cycle: ObservedCycle, followed: NearestReplay) -> tuple[li
     ]
     # The same sum fails at other amounts: with so many orders, no seed reproduces the same place.
     elsewhere = is_closed and panic not in cycle.early_end and panic.partition(AMOUNTS)[0] in cycle.early_end
-    comparable = [
-        item for item in followed.differences if item not in unsent and not (elsewhere and item.part == STATUS)
-    ]
+    comparable = [one for one in followed.differences if one not in unsent and not (elsewhere and one.part == STATUS)]
     text = f"{count_noun(len(unsent), 'predicted write')} may have been in flight when the process exited"
     return comparable, (*((ELSEWHERE,) if elsewhere else ()), *((text,) if unsent else ()))
 

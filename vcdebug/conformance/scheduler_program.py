@@ -368,9 +368,7 @@ def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
             served = _as_served(kind, manifest, snapshot.now)
             api.store.put_object(row.api_path, {**served, "kind": kind, "apiVersion": row.api_version})
     row = KIND_BY_NAME[HELD_KIND]
-    return [
-        {**manifest, "kind": HELD_KIND, "apiVersion": row.api_version} for manifest in snapshot.objects_of(HELD_KIND)
-    ]
+    return [{**each, "kind": HELD_KIND, "apiVersion": row.api_version} for each in snapshot.objects_of(HELD_KIND)]
 
 
 def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:

@@ -305,10 +305,8 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
         fewer = f"{check}: the kubelet knows fewer free devices than the scheduler."
         return PodFailure(pod.name, reason, facts, (Advice.from_outside(fewer, AdviceHarm.CLUSTER), *restart))
     # The pods of DaemonSets and static pods are on every node, whatever scheduler they name.
-    movable = [
-        one for one in neighbours if not {"DaemonSet", "Node"} & {o.get("kind") for o in owners_of(one.manifest)}
-    ]
-    foreign = [other for other in movable if other.scheduler_name not in own]
+    mobile = [one for one in neighbours if not {"DaemonSet", "Node"} & {o.get("kind") for o in owners_of(one.manifest)}]
+    foreign = [other for other in mobile if other.scheduler_name not in own]
     schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
     also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
     rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
@@ -326,9 +324,8 @@ def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
         words = f"Job {name_of(job)} has a policy for PodFailed: find out why its controller has not restarted the pod."
         return (Advice.from_outside(words),)
     restart = "add policies: event PodFailed, action RestartTask, and submit it again"
-    return (
-        Advice.from_outside(f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."),
-    )
+    words = f"Job {name_of(job)} has no policy for PodFailed, so {pod.name} stays Failed: {restart}."
+    return (Advice.from_outside(words),)
 
 
 _ENDING_ACTIONS: Final = {"Terminated": "TerminateJob", "Aborted": "AbortJob", "Completed": "CompleteJob"}

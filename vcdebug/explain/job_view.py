@@ -436,6 +436,12 @@ class MissingRole(Struct, frozen=True):
         pods = count_noun(self.required_count, "pod")
         return f"{self.owner} creates its role {self.role} ({pods}) only once {self.earlier_role} {state}"
 
+    def without_order(self) -> str:
+        """Advice to create the role's pods at once, with the operator's setting if it is known."""
+        operator = OPERATORS.get(self.owner.partition(" ")[0], Operator(()))
+        how = f" ({operator.unordered})" if operator.unordered else ""
+        return f"Or let {self.owner} create {self.role} without waiting for {self.earlier_role}{how}."
+
 
 def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
     """The roles of the job's owner without pods; roles that depend on another role come first."""
@@ -452,18 +458,24 @@ def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
 
 
 class Operator(Struct, frozen=True):
-    """What the image or the name of a controller's pod contains, and the setting that hands its pods to Volcano."""
+    """What the image or the name of a controller's pod contains, the setting that hands its pods to Volcano, the
+    object's field that sets minMember, and what lets the operator create the pods of all roles at once.
+    """
 
     names: tuple[str, ...]
     setting: str = ""
+    minimum: str = ""
+    unordered: str = ""
 
 
 _KUBERAY: Final = Operator(("kuberay",), "batchScheduler.name=volcano")
-_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano")
-_MPI_SETTING: Final = "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)"
+_MINIMUM: Final = "schedulingPolicy.minAvailable"
+_KUBEDL: Final = "KubeDL's --feature-gates=DAGScheduling=false"
+_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano", _MINIMUM, _KUBEDL)
+_MPI: Final = "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)"
 _FLINK_SETTING: Final = f"schedulerName and annotation {GROUP_ANNOTATION} in its podTemplate"
 OPERATORS: Final = {
-    "Job": Operator(("vc-controller-manager", "volcano-controller")),
+    "Job": Operator(("vc-controller-manager", "volcano-controller"), unordered="without dependsOn"),
     "RayCluster": _KUBERAY,
     "RayJob": _KUBERAY,
     "SparkApplication": Operator(
@@ -471,7 +483,7 @@ OPERATORS: Final = {
     ),
     "PyTorchJob": _TRAINING,
     "TFJob": _TRAINING,
-    "MPIJob": Operator(("mpi-operator", "training-operator"), _MPI_SETTING),
+    "MPIJob": Operator(("mpi-operator", "training-operator"), _MPI, _MINIMUM, "launcherCreationPolicy: AtStartup"),
     "TrainJob": Operator(("trainer-controller",), "podGroupPolicy.volcano in its runtime"),
     "FlinkDeployment": Operator(("flink-kubernetes-operator",), _FLINK_SETTING),
     "LeaderWorkerSet": Operator((), "gangSchedulingManagement.schedulerProvider: volcano"),

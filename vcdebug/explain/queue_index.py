@@ -246,10 +246,8 @@ def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = T
         return _refused_facts(view, stuck, lasting=lasting)
     task, name = next(iter(hopeless.values()))
     asks, has = format_amounts_apart(name, task.init_resreq.get(name), largest.get(name))
-    cannot, most_words = (
-        ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
-    )
-    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most_words} {has}.",)
+    cannot, most = ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
+    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most} {has}.",)
 
 
 def _refused_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool) -> tuple[str, ...]:

@@ -289,11 +289,9 @@ def _clean_strategies(strategies: Mapping[str, Strategy]) -> dict[str, Strategy]
 
 def _decode_scarce(value: object) -> ScarceResources:
     fields = FieldReader(value)
-    enabled, names_text, weight = (
-        decode_bool(fields.get_field("enable")),
-        decode_text(fields.get_field("resources")),
-        decode_int(fields.get_field("weight")),
-    )
+    enabled = decode_bool(fields.get_field("enable"))
+    names_text = decode_text(fields.get_field("resources"))
+    weight = decode_int(fields.get_field("weight"))
     weights = decode_table(fields.get_field("resourceWeight"), decode_int)
     if not enabled:
         return ScarceResources(0, {})

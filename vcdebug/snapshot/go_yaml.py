@@ -80,11 +80,7 @@ SHORT: Final = "int32"
 COUNT: Final = "uint"
 """A uint64; fractions are truncated."""
 NUMBER: Final = "float64"
-_LIMITS: Final[Mapping[str, tuple[int, int]]] = {
-    WHOLE: (-(2**63), 2**63),
-    SHORT: (-(2**31), 2**31),
-    COUNT: (0, 2**64),
-}
+_LIMITS: Final[Mapping[str, tuple[int, int]]] = {WHOLE: (-(2**63), 2**63), SHORT: (-(2**31), 2**31), COUNT: (0, 2**64)}
 """Integer type → its least value, and the first one above its values."""
 
 GoType = GoStruct | GoList | GoMap | str

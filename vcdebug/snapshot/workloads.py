@@ -295,13 +295,11 @@ def _group_of_pod(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
     yield _make_pod_group(snapshot, group, name_of(group), spec_of(group), annotations_of(group), labels_of(group))
 
 
+_Texts = Mapping[str, str]
+
+
 def _make_pod_group(
-    snapshot: Snapshot,
-    owner: Manifest,
-    name: str,
-    spec: Mapping[str, Any],
-    annotations: Mapping[str, str],
-    labels: Mapping[str, str],
+    snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], annotations: _Texts, labels: _Texts
 ) -> Manifest:
     fields = {key: value for key, value in spec.items() if value is not None}
     kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
@@ -309,12 +307,7 @@ def _make_pod_group(
 
 
 def _make_pod(
-    snapshot: Snapshot,
-    owner: Manifest,
-    name: str,
-    spec: Mapping[str, Any],
-    annotations: Mapping[str, str],
-    labels: Mapping[str, str],
+    snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], annotations: _Texts, labels: _Texts
 ) -> Manifest:
     """A pod after admission: requests from limits, and the priority of its class."""
     containers = [_with_requests(container) for container in spec.get("containers") or ()]

@@ -115,10 +115,8 @@ def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     for lack in exhausted_dimensions(recording, seq):
         bar = _count_bar(len(lack.nodes), len(lack.amounts))
         name = short_name(lack.dimension)
-        request, largest = (
-            format_amount(lack.dimension, lack.request),
-            format_amount(lack.dimension, max(lack.amounts.values())),
-        )
+        request = format_amount(lack.dimension, lack.request)
+        largest = format_amount(lack.dimension, max(lack.amounts.values()))
         # An action that evicts lets nodes pass that have no free room.
         later = " (evictions may free it)" if any(node.node in accepted for node in lack.nodes) else ""
         words = f"short of {name}{later}: {request} asked, the most on a node is {largest}"

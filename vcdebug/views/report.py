@@ -17,7 +17,7 @@ from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects, timeline_marks
+from vcdebug.recording.effects import ActionSummary, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
@@ -266,7 +266,8 @@ def _cycle_section(recording: Recording, effects: Effects) -> Section:
         ("Evicted", effects.evicted),
     ):
         if entries:
-            rows = [_move_row(entry) for entry in entries[:MAX_MOVES]]
+            cells = ((e.seq, e.task, make_line(e.task, e.node, e.action, str(e.seq))) for e in entries[:MAX_MOVES])
+            rows = [Row(f"{seq} {task}", line, seq) for seq, task, line in cells]
             blocks.append(Table(title, MOVE_COLUMNS, rows, footer=_more_foot(len(entries), MAX_MOVES)))
     blocks += victims_matrix(recording)
     jobs = [_job_row(job) for job in effects.jobs[:MAX_JOBS]]
@@ -299,10 +300,6 @@ def _action_row(action: ActionSummary) -> Row:
     counts = (action.commits, action.discards, action.bound, action.pipelined, action.evicted)
     cells = make_line(Piece(action.action, "strong"), f"{action.first}–{action.last}", *map(str, counts))
     return Row(f"{action.action} {action.first}", cells, action.first)
-
-
-def _move_row(entry: Effect) -> Row:
-    return Row(f"{entry.seq} {entry.task}", make_line(entry.task, entry.node, entry.action, str(entry.seq)), entry.seq)
 
 
 def _job_row(job: JobSummary) -> Row:

@@ -240,9 +240,7 @@ def next_change_time(
     now = recording.snapshot.now
     timed_changes = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
     change_times = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
-    change_times += [
-        change.due_at for change in timed_changes if not change.recurs or change.due_at <= quiet_since + _DAY
-    ]
+    change_times += [one.due_at for one in timed_changes if not one.recurs or one.due_at <= quiet_since + _DAY]
     return min((max(time, now + ONE_SECOND) for time in change_times if time > now), default=None)
 
 

@@ -309,9 +309,7 @@ class PodChanges:
         self._nodes = recording.session.nodes
         # Another scheduler bound these pods first, so its node counts and not this cycle's.
         bound_elsewhere = recording.snapshot.bound
-        self._bound_by_cycle = {
-            effect.task: effect.node for effect in effects.bound if effect.task not in bound_elsewhere
-        }
+        self._bound_by_cycle = {each.task: each.node for each in effects.bound if each.task not in bound_elsewhere}
         self.bound_nodes: Mapping[TaskKey, NodeName] = {**self._bound_by_cycle, **bound_elsewhere}
         """Pod → node of every bind; if another scheduler bound the pod first, the node it chose."""
         self.evicted = dict.fromkeys(effect.task for effect in effects.evicted)

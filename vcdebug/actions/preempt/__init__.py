@@ -290,7 +290,7 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
 EVICTION_REASON, NAMED_REASON = "preempt", "evict"
 
 VictimQueue = PriorityQueue["TaskInfo"]
-EvictFunction = Callable[["Session", Statement, VictimQueue, "TaskInfo", "NodeInfo"], bool]
+Evictor = Callable[["Session", Statement, VictimQueue, "TaskInfo", "NodeInfo"], bool]
 """Function that evicts victims one by one and returns whether the task then fits."""
 RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["TaskInfo"]], bool]
 """Function that evicts and pipelines on one node and returns whether the task found room."""
@@ -305,12 +305,7 @@ def room_maker(ssn: Session) -> RoomMaker:
 
 
 def _evict_in_own_statement(
-    ssn: Session,
-    statement: Statement,
-    task: TaskInfo,
-    node: NodeInfo,
-    victims: Sequence[TaskInfo],
-    evicting: EvictFunction,
+    ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo], evicting: Evictor
 ) -> bool:
     """Evict in a statement of its own, which is discarded if the task does not fit."""
     trial = Statement(ssn)
@@ -324,12 +319,7 @@ def _evict_in_own_statement(
 
 
 def _in_shared_statement(
-    ssn: Session,
-    statement: Statement,
-    task: TaskInfo,
-    node: NodeInfo,
-    victims: Sequence[TaskInfo],
-    evicting: EvictFunction,
+    ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, victims: Sequence[TaskInfo], evicting: Evictor
 ) -> bool:
     """Evict in the job's statement, never undone here; returns whether the task fits, even if pipelining fails."""
     begin = len(statement)

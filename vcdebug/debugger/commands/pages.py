@@ -102,9 +102,7 @@ VERBS: Final = (
     Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels"),
     Verb(("lesson", "learn"), "[NAME]", "Open a lesson, or continue the last one; without any, list them"),
     Verb(
-        ("theme",),
-        "NAME",
-        "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord",
+        ("theme",), "NAME", "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord"
     ),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot"),
     Verb(("help", "h", "?"), "", "keys and commands"),

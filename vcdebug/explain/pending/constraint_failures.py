@@ -181,10 +181,8 @@ def _shard_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         f"{join_names(nodes)} {verb_for(len(nodes), 'is')} in {f'shard {owner}' if owner else 'no shard'}"
         for owner, nodes in by_owner.items()
     )
-    own, words = (
-        snapshot.flags.sharding_name,
-        "Set --scheduler-sharding-mode=soft: with a full shard it then uses nodes outside it.",
-    )
+    own = snapshot.flags.sharding_name
+    words = "Set --scheduler-sharding-mode=soft: with a full shard it then uses nodes outside it."
     soft = Advice.cluster_admin(words, "flag:sharding_mode=soft")
     more = Advice.cluster_admin(f"Let the sharding controller give shard {own} more nodes.")
     yield ConstraintFailure(f"{places}; in hard mode this scheduler uses only shard {own}", (soft, more))
@@ -192,14 +190,12 @@ def _shard_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
-    near, job, session = fits.nearest_node, fits.view.job, fits.view.session
+    near, job, in_session = fits.nearest_node, fits.view.job, fits.view.session.jobs
     running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
     if near is None or near.kind != "short" or not running:
         return
     holding = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and task.job != job.uid]
-    tasks = [
-        one for one in holding if one.job in session.jobs and session.jobs[one.job].count_tasks(TaskStatus.PENDING)
-    ]
+    tasks = [one for one in holding if one.job in in_session and in_session[one.job].count_tasks(TaskStatus.PENDING)]
     their_request = requested_together(fits.view.recording, (task.key for task in tasks))
     if not tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):
         return

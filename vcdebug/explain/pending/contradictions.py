@@ -222,10 +222,8 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
             unbound = next(unbound_claims(view.recording.snapshot, task.pod), None) if "volume" in message else None
             why, advice = _EITHER, _compare_advice()
             if unbound is not None:
-                why, advice = (
-                    f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}.",
-                    unbound[1],
-                )
+                why = f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}."
+                advice = unbound[1]
             yield _refused(age, f'about {task.name}: "{quoted}"', why, advice)
 
 

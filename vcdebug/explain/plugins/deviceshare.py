@@ -11,8 +11,8 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.grouping import group_by_key
-from vcdebug.model.devices import DeviceLedger
-from vcdebug.model.devices.cards import Card, CardSharing
+from vcdebug.model.devices import DeviceLedger, vgpu_annotations
+from vcdebug.model.devices.cards import MIG_MODE, Card, CardSharing
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
@@ -23,7 +23,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.deviceshare import Deviceshare
 from vcdebug.releases.devices import VGPU_MEMORY_PERCENTAGE
-from vcdebug.snapshot.device_config import BUILT_IN_NAMES
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES, DEVICE_CONFIG_NAME, DEVICE_CONFIG_NAMESPACE
 from vcdebug.snapshot.manifest import annotations_of, object_in, status_of
 
 BAR_WIDTH: Final = 12
@@ -129,9 +129,8 @@ def cards_equation(asked_node: AskedNode, name: str, overview: CardOverview, ref
     terms = tuple(Term(card.name, _card_figures(card), card.suits, _holders_note(card)) for card in overview.cards)
     title = f"{name} cards of {asked_node.node.name} for {asked_node.task.key}"
     columns = ("memory", "used", "of", "cores", "users", "at most")
-    return Equation(
-        title, f"asks for {overview.request}", columns, "check", terms, refusal is None, None, refusal or ""
-    )
+    asks = f"asks for {overview.request}"
+    return Equation(title, asks, columns, "check", terms, refusal is None, None, refusal or "")
 
 
 def _card_figures(card: CardState) -> tuple[str, int, int, int | None, int, int | None]:
@@ -164,10 +163,8 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     for _, score in scores:
         total = total + score
     verdict = plugin.weighted_score(total) if scores else 0.0
-    npu_note, filter_note = (
-        "by the use of the first card of each container",
-        "as the last pod that passed its filter left it",
-    )
+    npu_note = "by the use of the first card of each container"
+    filter_note = "as the last pod that passed its filter left it"
     terms = tuple(
         Term(name, (Ratio(score),), None, npu_note if isinstance(ledgers[name], HamiAscendLedger) else filter_note)
         for name, score in scores
@@ -197,6 +194,7 @@ def find_card_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     yield from _unregistered_cards(fits)
     yield from _too_few_cards(fits)
     yield from _parts_of_npus(fits)
+    yield from _other_modes(fits)
     yield from _unsuitable_cards(fits)
 
 
@@ -255,6 +253,33 @@ def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:
             "container",
             (Advice.for_owner("Request one NPU per container, or all of their memory."),),
         )
+
+
+def _other_modes(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes whose cards are shared in another mode than the pod's annotation names."""
+    by_mode = dict[tuple[str, str, str], list[NodeName]]()
+    for node in [fits.view.session.nodes[fit.name] for fit in fits.refused_for(CARD_REFUSALS[0])]:
+        for ledger in [each for each in node.devices.values() if isinstance(each, VgpuLedger) and each.cards]:
+            if (mode := ledger.unmet_mode(fits.task.pod)) is not None:
+                unlisted = _kinds_without_geometry(node, ledger)
+                by_mode.setdefault((mode, ledger.sharing.mode, unlisted), []).append(node.name)
+    for (mode, present, unlisted), names in by_mode.items():
+        key, where = vgpu_annotations.MODE_ANNOTATION, join_names(names, 3)
+        text = f"Annotation {key} of the pod is {mode}, and the cards of {where} are shared in mode {present}"
+        edit = f"Pod/{fits.task.key}:metadata.annotations[{key}]={present}"
+        advice = [Advice.for_owner(f"Set annotation {key} of the pod to {present}, or remove it.", edit)]
+        if unlisted:
+            text += f" (registered as {MIG_MODE}, but the device configuration lists no geometry for {unlisted})"
+            place = f"knownMigGeometries of ConfigMap {DEVICE_CONFIG_NAMESPACE}/{DEVICE_CONFIG_NAME}"
+            words = f"List {unlisted} in {place}, and restart the scheduler, which reads it once."
+            advice.insert(0, Advice.from_outside(words, AdviceHarm.CLUSTER))
+        yield ConstraintFailure(text, tuple(advice))
+
+
+def _kinds_without_geometry(node: NodeInfo, ledger: VgpuLedger) -> str:
+    """The kinds of the cards that a node registers in MIG mode, if the scheduler knows no geometry; else empty."""
+    is_lost = ledger.sharing.mode != MIG_MODE and f",{MIG_MODE}" in annotations_of(node.manifest)[REGISTER_ANNOTATION]
+    return join_names(dict.fromkeys(card.kind for card in ledger.cards.values() if is_lost and not card.geometries))
 
 
 def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:

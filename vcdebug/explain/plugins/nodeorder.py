@@ -86,10 +86,8 @@ def balanced_allocation(scorers: nodeorder.Scorers, node: AskedNode) -> Equation
         for portion in parts.filled
     )
     formula = BALANCE_FORMULA if parts.absolute else CHANGE_FORMULA
-    title, words = (
-        f"balanced allocation on {node.node.name}",
-        f"balance {parts.score_before} before, {parts.score_after} after: ",
-    )
+    title = f"balanced allocation on {node.node.name}"
+    words = f"balance {parts.score_before} before, {parts.score_after} after: "
     return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, parts.score, None, words)
 
 

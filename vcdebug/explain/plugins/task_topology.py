@@ -31,11 +31,9 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     if result is None:
         return None
     index = asked_node.row_index
-    present, left_out, waiting = (
-        int(result.tasks_on_node[index]),
-        int(result.left_out_count[index]),
-        len(result.bucket.tasks),
-    )
+    present = int(result.tasks_on_node[index])
+    left_out = int(result.left_out_count[index])
+    waiting = len(result.bucket.tasks)
     terms = (
         Term("of the bucket on the node, less what its role avoids", (present,), None),
         Term("of the bucket without a node", (waiting,), None),

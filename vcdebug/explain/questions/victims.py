@@ -165,9 +165,7 @@ def _victim_pop_seq(recording: Recording, eviction: evictions.Eviction) -> Seq |
         # A plan for a whole gang takes bundles: an earlier pop belongs to another action's queue.
         return None
     pops = recording.events_before(PopEvent, eviction.seq, span.first)
-    return next(
-        (seq for seq, pop in pops if pop.name == eviction.victim and pop_kind(recording, seq) == "victim"), None
-    )
+    return next((at for at, pop in pops if pop.name == eviction.victim and pop_kind(recording, at) == "victim"), None)
 
 
 def _reply_of_dry_run(eviction: evictions.Eviction, search: dry_runs.DryRunSearch) -> QuestionReply:

@@ -285,12 +285,16 @@ class VgpuLedger:
         cards = [card for card in self.cards.values() if card.uuid in held_card.uuid]
         return cards if self.rules.charges_card_once else cards[:1]
 
+    def unmet_mode(self, pod: Pod) -> str | None:
+        """The mode that the pod asks for by annotation, if the node's cards are shared in another one; else None."""
+        mode = pod.annotations.get(MODE_ANNOTATION)
+        return None if mode == self.sharing.mode or self.rules.plain else mode
+
     def _choose_cards(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> VgpuChoice:
         """Choose and charge cards container by container; a shortage undoes all charges unless `keeps_charges`.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
-        mode = pod.annotations.get(MODE_ANNOTATION)
-        if mode is not None and mode != self.sharing.mode and not self.rules.plain:
+        if (mode := self.unmet_mode(pod)) is not None:
             return VgpuChoice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
         criteria = CardFilter.of_pod(pod, self.rules)
         card_policy = CardPolicy(policy, self.rules, self.sharing)

@@ -55,11 +55,9 @@ class DeviceQuota:
     @classmethod
     def from_queue(cls, queue: QueueInfo) -> DeviceQuota | None:
         """The queue's quota; None if it lists no device class. Upstream: plugins/capacity.newDRAQuotaAttr."""
-        capability, deserved, guarantee = (
-            parse_device_list(queue.capability),
-            parse_device_list(queue.deserved),
-            parse_device_list(queue.guarantee),
-        )
+        capability = parse_device_list(queue.capability)
+        deserved = parse_device_list(queue.deserved)
+        guarantee = parse_device_list(queue.guarantee)
         return cls(capability) if capability or deserved or guarantee else None
 
     def clone(self) -> DeviceQuota:

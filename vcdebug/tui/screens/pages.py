@@ -239,7 +239,7 @@ class PageScreen(DetailScreen):
     """A table of commands; closes with the one to run, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original"),
+        Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original")
     ]
 
     def __init__(self, table: Table, page: Page, clipboard: Clipboard = "auto") -> None:

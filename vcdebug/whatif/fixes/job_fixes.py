@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
+from vcdebug.explain.pending.gates.other_groups import minimum_source
 from vcdebug.explain.pending.gates.validity import MORE_SURGE, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
@@ -177,8 +179,9 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     order = situation.created_later
     if order is not None and situation.job is not None:
         now = situation.job.valid_task_num()
-        note = f"({order.earlier_role} then starts, and {order.role} is created)"
-        words, kind = f"{job}: minMember {group.min_member} -> {now} {note}", fix.FixKind.REPAIR
+        source = minimum_source(group.manifest)
+        note = f"{source} ({order.earlier_role} then starts, and {order.role} is created)"
+        words, kind = f"{job}: minMember {group.min_member} -> {now}{note}", fix.FixKind.REPAIR
         yield fix.job_fix(words, f"{path}={now}", causes=_GANG_CAUSES, kind=kind, aspect="minMember")
         return
     role_total = sum(group.min_task_member.values())  # exact: ints
@@ -186,7 +189,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     least = max(1, role_total)
     if group.min_member > least:
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
-        change = amount.change_of(f"{job}: minMember", path, " (starts with fewer pods)")
+        note = f"{minimum_source(group.manifest)} (starts with fewer pods)"
+        change = amount.change_of(f"{job}: minMember", path, note)
         yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect="minMember")
     if group.min_member >= role_total > 1:
         ignored = f"(below the minTaskMember total {role_total}, so role minimums are ignored)"
@@ -218,10 +222,9 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
 
 def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes minResources equal to the pods' requests, if all pods exist and it is larger."""
-    pods = [task.pod for task in situation.job.tasks.values()] if situation.job is not None else []
-    edits, changes = [], []
-    if len(pods) < group.min_member or not group.is_made_for_pods():
+    if situation.job is None or not has_all_pods(situation.recording, situation.job):
         return
+    pods, edits, changes = [task.pod for task in situation.job.tasks.values()], [], []
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         request = fix.total_request(pods, resource)
         if present > request and not resourcequota.is_quota_count(resource):

@@ -11,7 +11,7 @@ from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
-from vcdebug.framework.conf import SchedulerConf, find_meant_switch
+from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
@@ -383,7 +383,8 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     conf, job = situation.recording.conf, situation.job
     ranks = job is not None and job.priority > 0 and PRIORITY in conf.plugin_names()
     for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
-        votes = [name for name in conf.plugin_names() if _is_on(conf, name, switch)]
+        options = ((name, conf.options_of(name)) for name in conf.plugin_names())
+        votes = [name for name, stated in options if any(option.is_enabled([switch]) for option in stated)]
         if not any(action in configured for configured in conf.actions):
             continue
         for name in votes:
@@ -399,10 +400,6 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             words = f"{GANG}, {DRF}: {switch} -> false (no veto in {action}, as in Volcano's default configuration)"
             edits, causes = (f"conf:plugins.{name}.{switch}=false" for name in both), (*both, "gang-discard")
             yield fix.cluster_fix(words, *edits, causes=causes, kind=fix.FixKind.MORE_ROOM)
-
-
-def _is_on(conf: SchedulerConf, plugin: str, switch: str) -> bool:
-    return any(option.is_enabled([switch]) for option in conf.options_of(plugin))
 
 
 def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -194,9 +194,7 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
         for resource in fix.resources_of(situation.pending_pods):
             limits = [_limit_of(queue, "capability", resource, capability)] if capability.get(resource) else []
             # capacity rejects children that deserve more than their parent.
-            limits += [
-                _limit_of(one, "deserved", resource, amounts) for one, amounts in parents if amounts.get(resource)
-            ]
+            limits += [_limit_of(one, "deserved", resource, stated) for one, stated in parents if stated.get(resource)]
             limit = _limit_of(queue, "deserved", resource, deserved)
             yield from _iter_raise_fixes(situation, limit, limits, resource, 0, _SHARE_CAUSES)
         yield from _propose_whole_share_fixes(situation, queue, deserved)
@@ -399,8 +397,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job in situation.recording.session.jobs.values():
         # Pods of the cluster itself, such as its DNS, are not deleted to make room.
         ordinary = [task for task in job.tasks.values() if not is_critical(task)]
-        # A lone pod of the same application is no other job, even if its PodGroup is another one.
-        if own is not None and len(job.tasks) == 1:
+        # A pod of the same application is no other job, even if its PodGroup is another one.
+        if own is not None:
             ordinary = [task for task in ordinary if not is_same_application(own, task.pod)]
         # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
         ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]

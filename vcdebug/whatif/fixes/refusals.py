@@ -131,11 +131,8 @@ def _iter_quota_faults(before: Snapshot, after: Snapshot) -> Iterator[str]:
     """Yields quotas that added or enlarged pods would exceed."""
     added_by_namespace = _added_amounts(before, after)
     for manifest in after.objects_of("ResourceQuota"):
-        spec, status, added_amounts = (
-            spec_of(manifest),
-            status_of(manifest),
-            added_by_namespace.get(metadata_of(manifest).get("namespace", ""), {}),
-        )
+        spec, status = spec_of(manifest), status_of(manifest)
+        added_amounts = added_by_namespace.get(metadata_of(manifest).get("namespace", ""), {})
         # A quota with scopes counts some pods only, and which ones is not known of every pod.
         if spec.get("scopes") or spec.get("scopeSelector"):
             continue

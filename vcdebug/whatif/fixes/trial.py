@@ -12,6 +12,7 @@ from msgspec import Struct
 from vcdebug.amount_text import count_noun, format_amount, join_names
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -262,8 +263,8 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     """What minResources still reserves for missing pods, and how much is free; empty if it reserves nothing."""
-    group = situation.pod_group
-    if group is None or not situation.own_pods or group.is_made_for_pods():
+    group, job = situation.pod_group, situation.job
+    if group is None or not situation.own_pods or group.is_made_for_pods() or (job and has_all_pods(recording, job)):
         return ""
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts = []

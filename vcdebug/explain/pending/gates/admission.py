@@ -16,7 +16,7 @@ from vcdebug.amount_text import (
 )
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs
+from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins import explainer_for, overcommit
@@ -24,15 +24,16 @@ from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_cou
 from vcdebug.explain.queue_findings import is_whole_cluster, rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_resources import get_pod_resource_request
-from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, owners_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, owner_names, owners_of, status_of
 from vcdebug.snapshot.workloads import next_pods_of
 
 PERMITTING_PLUGINS = (SLA,)
@@ -93,9 +94,8 @@ def later_rejections(view: JobView) -> Iterator[Finding]:
         explain = explainer_for(vote.plugin).rejected
         finding = explain(view, seq, event._replace(plugin=vote.plugin)) if explain is not None else None
         if finding is not None:
-            yield replace(
-                finding, evidence=(Evidence(seq, f"{event.plugin} rejects it before {vote.plugin} is asked"),)
-            )
+            before = Evidence(seq, f"{event.plugin} rejects it before {vote.plugin} is asked")
+            yield replace(finding, evidence=(before,))
 
 
 def _exceeds_limit(view: JobView, seq: Seq, plugin: str) -> bool:
@@ -111,16 +111,26 @@ def _exceeds_limit(view: JobView, seq: Seq, plugin: str) -> bool:
 
 def _stale_minimum_facts(view: JobView) -> Iterator[str]:
     """The fact that all pods of the minimum exist and request less than minResources, which is then out of date."""
-    min_resources, job = view.job.pod_group.min_resources, view.job
-    if min_resources is None or len(view.tasks) < job.min_available or not job.pod_group.is_made_for_pods():
+    min_resources, count = view.job.pod_group.min_resources, len(view.tasks)
+    if min_resources is None or not has_all_pods(view.recording, view.job):
         return
     request = sum_resources(task.init_resreq for task in view.tasks.values())
-    for name, value in min_resources.items():
-        if name != PODS and value > request.get(name):
-            pods, amount = count_noun(len(view.tasks), "pod"), format_named_amount(name, request.get(name))
-            ask = verb_for(len(view.tasks), "asks")
-            yield f"Its {pods} {ask} only {amount}: minResources does not follow a change of the pods."
-            return
+    lower = [(name, request.get(name)) for name, value in min_resources.items() if value > request.get(name)]
+    if texts := [format_named_amount(name, amount) for name, amount in lower if not is_quota_count(name)]:
+        pods, ask, group = count_noun(count, "pod"), verb_for(count, "asks"), view.job.pod_group
+        owner = "" if group.is_made_for_pods() else next(iter(owner_names(group.manifest)), "")
+        computed = f", which the operator of {owner} computes," if owner and not owner.startswith("Job ") else ""
+        yield f"Its {pods} {ask} only {join_names(texts)}: minResources{computed} does not follow what the pods ask."
+
+
+def has_all_pods(recording: Recording, job: JobInfo) -> bool:
+    """Whether all pods that the PodGroup's minResources is meant for exist; False for a gang of one, such as a driver
+    that creates pods later, unless Volcano's controller made the PodGroup for its pods.
+    """
+    owners = workloads_of(recording, job.pod_group.manifest)
+    stated = [sum(facts.replicas.values()) for _, facts in owners]  # exact: ints
+    is_gang = job.min_available > 1 and max(stated, default=0) <= len(job.tasks)
+    return len(job.tasks) >= job.min_available and (is_gang or job.pod_group.is_made_for_pods())
 
 
 def _quota_facts(view: JobView) -> Iterator[str]:

@@ -278,10 +278,8 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
         facts = (f"{capitalize_first(reason)}.", *_surplus_claims(recording, owner))
         reason, advice = known.cause, known.advice
     if circular := circular_flows(owner):
-        flows, depend = (
-            f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}",
-            verb_for(len(circular), "depends"),
-        )
+        flows = f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}"
+        depend = verb_for(len(circular), "depends")
         facts = (f"{capitalize_first(reason)}. {facts[0]}",)
         reason = f"{flows} {depend} on {'itself' if len(circular) == 1 else 'themselves or each other'} and never start"
         advice = Advice.for_owner(f"Correct dependsOn.targets of {flows} in spec.flows.")
@@ -408,11 +406,9 @@ def _unmade_workload_finding(
         words += f" kubectl -n {pods[0].namespace} logs {pods[0].name}"
     headline, advice = pending_headline(subject_text, f"{reason}, so no scheduler knows it"), Advice.from_outside(words)
     if not workload.suspended and (known := controller_fault(recording, kind) or known_report(recording, subject)):
-        headline, facts, advice = (
-            pending_headline(subject_text, known.cause),
-            (f"{capitalize_first(reason)}.",),
-            known.advice,
-        )
+        headline = pending_headline(subject_text, known.cause)
+        facts = (f"{capitalize_first(reason)}.",)
+        advice = known.advice
     return Finding(Cause.NO_POD_GROUP, headline, {}, evidence, (advice,), facts=facts)
 
 

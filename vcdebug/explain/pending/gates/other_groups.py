@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
-from vcdebug.explain.job_view import OPERATORS, JobView, ungrouped_pods, workloads_of
+from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
@@ -44,7 +44,7 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
     fact_and_advice = _stated_queue(view) or next(split_application(view), None)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
-        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod)
+        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod) or _split_replica(view, pod)
     if fact_and_advice is None:
         return finding
     fact, advice = fact_and_advice
@@ -72,6 +72,12 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
         advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
         return fact, advice._replace(repairs=True)
     return None
+
+
+def minimum_source(group: JsonObject) -> str:
+    """`, by schedulingPolicy.minAvailable of MPIJob bert`: the owner's field that sets minMember; empty if unknown."""
+    owners = ((OPERATORS.get(name.partition(" ")[0], Operator(())).minimum, name) for name in owner_names(group))
+    return next((f", by {field} of {name}" for field, name in owners if field), "")
 
 
 def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
@@ -104,14 +110,11 @@ def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
     groups = f"PodGroup {jobs[strays[0].job].name}" if len(others) == 1 else count_noun(len(others), "PodGroup")
     place = f"{groups} of queue{'s' if len(queues) > 1 else ''} {join_names(queues)}"
     uncounted = f"queue {home.queue}, which {leader.name} is in, does not count them"
-    spark = "Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps"
-    how = f"{GROUP_ANNOTATION}: {home.name}{f' ({spark})' if _is_spark(leader.pod) else ''}"
+    step = " (Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps)"
+    is_spark = any(key.startswith("spark-") for key in leader.pod.labels)
+    how = f"{GROUP_ANNOTATION}: {home.name}{step if is_spark else ''}"
     advice = Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home.queue}.")
     return f"{pods} ({amount}) {verb_for(len(strays), 'is')} in {place}: {uncounted}.", advice
-
-
-def _is_spark(pod: Pod) -> bool:
-    return any(key.startswith("spark-") for key in pod.labels)
 
 
 @per_recording()
@@ -146,9 +149,7 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     lone = _roles_without_group(view.recording)
     for app in _applications_of(pod):
         pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
-        needed = (
-            kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([role for role in pods_by_role if role]) > 1
-        )
+        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([*filter(None, pods_by_role)]) > 1
         if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
@@ -156,11 +157,46 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     return None
 
 
+_REPLICA_KIND: Final = "LeaderWorkerSet"
+_REPLICA_LABELS: Final = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
+
+
+def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """(fact, advice) if the pods of one replica, a leader with its workers, are in several PodGroups; else None."""
+    name, index = map(pod.labels.get, _REPLICA_LABELS)
+    replicas = _replicas_by_owner(view.recording).get((pod.namespace, name), {})
+    own, owner = replicas.get(index, []), f"{_REPLICA_KIND} {name}"
+    if len({task.job for task in own}) < 2:
+        return None
+    parts = ([task for task in tasks if task.node_name] for tasks in replicas.values())
+    halves = [some for some, tasks in zip(parts, replicas.values(), strict=True) if 0 < len(some) < len(tasks)]
+    running = [task for some in halves for task in some]
+    held = f"{len(halves)} of its {len(replicas)} replicas run only some of their pods, and hold "
+    held += format_resource(sum_resources(task.resreq for task in running))
+    fact = f"{join_names(sorted(task.name for task in own))}, a replica of {owner}, are in several PodGroups"
+    words = f"Give each replica one PodGroup ({OPERATORS[_REPLICA_KIND].setting})"
+    if whole := len(running) // len(own):
+        words += f"; until then scale {owner} to {whole}, since its {len(running)} running pods make no more whole ones"
+    return f"{fact}, so they are not a gang{(halves and f': {held}') or ''}.", Advice.from_outside(f"{words}.")
+
+
+@per_recording()
+def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str | None], Mapping[str | None, list[TaskInfo]]]:
+    """(namespace, LeaderWorkerSet) → index of a replica → its pods."""
+    found: dict[tuple[str, str | None], dict[str | None, list[TaskInfo]]] = {}
+    for task in recording.timeline.tasks.values():
+        name, index = map(task.pod.labels.get, _REPLICA_LABELS)
+        if name and index:
+            found.setdefault((task.namespace, name), {}).setdefault(index, []).append(task)
+    return found
+
+
 def _applications_of(pod: Pod) -> list[str]:
-    """The pod's owners by name; without any, the application that its labels name."""
+    """The pod's owners by name, and its LeaderWorkerSet; without any, the application that its labels name."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"application {label}" for label in labels if label), "")
-    return owner_names(pod.manifest) or [name for name in (app,) if name]
+    replicated = [f"{_REPLICA_KIND} {label}" for label in (pod.labels.get(_REPLICA_LABELS[0]),) if label]
+    return [*owner_names(pod.manifest), *replicated] or [name for name in (app,) if name]
 
 
 def is_same_application(pod: Pod, other: Pod) -> bool:
@@ -294,7 +330,8 @@ def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
         return {}
     found: dict[JobId, _Strays] = {}
     for manifest in snapshot.objects_of("Job"):
-        named = dict.fromkeys(annotations_of(each).get(GROUP_ANNOTATION) for each in _task_templates(manifest))
+        templates = (object_in(task.get("template")) for task in object_list(spec_of(manifest).get("tasks")))
+        named = dict.fromkeys(annotations_of(each).get(GROUP_ANNOTATION) for each in templates)
         uids = [uid for name in named if (uid := f"{key_of(manifest).partition('/')[0]}/{name}") in lacking]
         for uid in (uid for uid in uids if not jobs[uid].tasks):
             own = [job for job in jobs.values() if key_of(manifest) in owner_keys(job.pod_group.manifest)]
@@ -309,10 +346,6 @@ def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
     for uid, pods in group_by_key((uid, pod) for uid, pod in strays if uid).items():
         found.setdefault(uid, _Strays(next(iter(owner_names(pods[0].manifest)), "their owner"), pods))
     return found
-
-
-def _task_templates(job: JsonObject) -> Iterator[JsonObject]:
-    return (object_in(task.get("template")) for task in object_list(spec_of(job).get("tasks")))
 
 
 def _member_above(pod: Pod, between: Mapping[str, JsonObject], members: Mapping[str, JobId]) -> JobId:

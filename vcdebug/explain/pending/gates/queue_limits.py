@@ -141,7 +141,8 @@ def not_allocatable_finding(
     facts = [*_iter_limit_facts(view, plugin, limit, seq, excess)]
     free = [node.name for node in fits.free_nodes]
     nodes = join_names(free) if len(free) <= MAX_NAMED_NODES else count_noun(len(free), "node")
-    room = f"{nodes} {verb_for(len(free), 'has')} room for the pod." if free else after
+    more = ": more nodes would not help" if limit.is_capability else ""
+    room = f"{nodes} {verb_for(len(free), 'has')} room for the pod{more}." if free else after
     facts += [*([room] if room else []), *also]
     lines = (*limit.arithmetic_lines(), *derivation_lines)
     return Finding(Cause.NOT_ALLOCATABLE, headline, numbers, evidence, advice, lines, tuple(facts))

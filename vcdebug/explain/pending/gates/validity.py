@@ -139,7 +139,7 @@ def _creation_order(view: JobView) -> _Reason:
             advice = Advice.from_outside(f"Find out why {lack.owner} has not created {of_role} ({_CHECKS}).")
             return (f"{lack.owner} has created no pod of its {of_role}.",), (advice,)
         stuck = f"gang starts none of them before {view.job.min_available} pods exist: neither can come first."
-        advice = Advice.from_outside(f"Or let {lack.owner} create {lack.role} without waiting for {lack.earlier_role}.")
+        advice = Advice.from_outside(lack.without_order())
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
 

@@ -103,9 +103,7 @@ def _judge_victim(
     verdict = call.judge_candidate(task, attr)
     short_dimension = short_of_guarantee(attr, verdict.allocated, task) if verdict.rule == reclaim.GUARANTEE else ""
     name = short_dimension or _telling_dimension(verdict, task)
-    sums = [
-        DimensionAmount.from_resource(amounts, name) for amounts in (verdict.allocated, attr.deserved, attr.guarantee)
-    ]
+    sums = [DimensionAmount.from_resource(each, name) for each in (verdict.allocated, attr.deserved, attr.guarantee)]
     figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
     return Term(key, figures, not verdict.rule, _judged_note(verdict, short_dimension))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, pods, priority_class, queue
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 DRY_RUN = {"enableTopologyAwarePreemption": True, "minCandidateNodesAbsolute": 9, "minCandidateNodesPercentage": 100}
@@ -50,6 +51,35 @@ def over_priorities(*tiers: str, action: str) -> Snapshot:
     return cluster(node("n1", cpu="6"), CLASSES, queues, running, waiting, conf=conf_of(*tiers, actions=action))
 
 
+def dry_run_of_two_dimensions() -> Snapshot:
+    """A pod that needs cpu and memory of a node: with either victim there, another of the two would be short."""
+    snapshot = dry_run({"n1": [(1, EARLY), (1, EARLY)]})
+    for name, requests in (
+        ("n1-0", {"cpu": "4", "memory": "1Gi"}),
+        ("n1-1", {"cpu": "0", "memory": "90Gi"}),
+        ("high-0", {"cpu": "2", "memory": "50Gi"}),
+    ):
+        (found,) = (one for one in snapshot.objects_of("Pod") if name_of(one) == name)
+        found["spec"]["containers"][0]["resources"]["requests"] = requests
+    return snapshot
+
+
+def capped_parent() -> Snapshot:
+    """A queue's sibling uses up what their parent may have; the node has room."""
+    return cluster(
+        node("n1", cpu="20"),
+        queue("top", capability={"cpu": "4"}, parent="root"),
+        [queue("root"), queue("a", parent="top"), queue("b", parent="top"), queue("c", parent="root")],
+        pod_group("holder", queue="b"),
+        pods("holder", 1, cpu="4", on="n1"),
+        pod_group("beside", queue="c"),
+        pods("beside", 1, cpu="1", on="n1"),
+        pod_group("w", queue="a"),
+        pods("w", 1, cpu="2"),
+        conf=conf_of("gang", "capacity predicates", arguments={"capacity": {"enableHierarchy": "true"}}),
+    )
+
+
 def overlapping_trials() -> Snapshot:
     """A gang that fits both of two HyperNodes that share a node: each is tried, and one plan is carried out."""
     return cluster(
@@ -75,6 +105,8 @@ MADE = {
     "preempt in the first of two tiers": over_priorities("priority conformance", "drf", action="preempt"),
     "reclaim in the second tier": over_priorities("conformance gang", "proportion", action="reclaim"),
     "reclaim in the first tier": over_priorities("conformance", "proportion", action="reclaim"),
+    "two dimensions short": dry_run_of_two_dimensions(),
+    "capability of a queue above": capped_parent(),
     "overlapping trials": overlapping_trials(),
 }
 """By what each is for."""

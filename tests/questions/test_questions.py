@@ -202,7 +202,7 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
     """Before the first pop, the predicted next job is the one that is popped first."""
-    from vcdebug.explain.questions.holders import next_at
+    from vcdebug.explain.questions.holders import find_next_job
     from vcdebug.framework.record import PopEvent
 
     for name in ("preempt-0003", "basic-0005", "reclaim-0004"):
@@ -213,7 +213,7 @@ def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
             continue
         popped = recording.event_at(first)
         queue_name = recording.owners.queues[popped.name]  # type: ignore[union-attr]
-        jobs = next_at(recording, first - 1, queue_name).data["jobs"]
+        jobs = find_next_job(recording, queue_name, first - 1).data["jobs"]
         still = [one for entry in jobs for one in entry["jobs"]]  # type: ignore[attr-defined]
         assert popped.name not in still or still.index(popped.name) == 0  # type: ignore[union-attr]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from io import StringIO
 from math import inf
@@ -21,6 +22,7 @@ from tests.questions.trace_answers import (
     Line,
     PlacementReading,
     RefusalReading,
+    read_cached,
     read_evictions,
     read_holders,
     read_pending_jobs,
@@ -28,11 +30,14 @@ from tests.questions.trace_answers import (
     read_queue_holders,
     read_refusals,
 )
+from tests.questions.trace_figures import AMOUNTS, TraceFigures, refusing_dimensions
 from tests.recorded import each_case, recorded, user_questions
 from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
+from vcdebug.explain.answer import Explanation, QuestionReply
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
-from vcdebug.explain.questions.holders import find_holders, find_next_job
+from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.questions.holders import LIMIT_CAUSES, find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.recording.recording import Recording
@@ -86,6 +91,8 @@ def check_placements(recording: Recording, lines: Sequence[Line]) -> None:
         reply = replies[pod]
         if reading.tied is not None:
             check_ties(reading, reply.sentence)
+        for part in re.findall(r"Largest difference: (\S+),", reply.sentence):
+            assert reading.difference(part) == pytest.approx(reading.largest_part)
         if reading.victims is not None:
             assert deciding_rule(recording, reply.data["candidates"], reading.node) == reply.data["rule"]
             assert "simulates evictions node by node" in reply.sentence
@@ -106,6 +113,25 @@ def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask refused` names the search that lacks resources."""
     expected = read_refusals(lines)
     assert expected == {pod: told_refusal(recording, pod) for pod in expected}
+    for pod in expected:
+        check_refusal_figures(recording, lines, pod)
+
+
+def check_refusal_figures(recording: Recording, lines: Sequence[Line], pod: str) -> None:
+    """The room of each shown node is the trace's, and so is the earlier search of which an answer is reused."""
+    data: dict[str, Any] = dict(explain_refusal(recording, pod).data)  # Any: JSON
+    tasks, hits = recording.timeline.tasks, data["cacheHits"]
+    alike = [key for key, task in tasks.items() if (task.job, task.task_role) == (tasks[pod].job, tasks[pod].task_role)]
+    read = read_cached(lines, data["event"], alike)
+    assert not [node for node, hit in hits.items() if hit not in read.get(node, ())]
+    figures = TraceFigures(lines, recording.owners.jobs)
+    for group in data["nodes"]:
+        node, shown = group["nodes"][0], [one for one in group["checks"] if one["title"].startswith("room on ")]
+        room = figures.future_idle(hits.get(node, data["event"]) - 1, node) if shown else {}
+        for check in shown:
+            assert f"room on {node}" == check["title"]
+            free = {term["name"]: term["figures"][3] for term in check["terms"] if term["name"] in AMOUNTS}
+            assert free == pytest.approx({name: room[name] for name in free})
 
 
 def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
@@ -113,6 +139,7 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
     placed = {one.pod for one in CycleReading(lines).done if one.kind in PLACES}
     kept = {pod for pods in read_holders(lines).values() for pod in pods if pod in placed}
     closed = lines[-1].get("jobs", {}) if lines[-1]["ev"] == "close" else {}
+    refusals = dict(read_restored(recording, lines))
     for pod, read in read_evictions(lines).items():
         told: dict[str, Any] = dict(explain_eviction(recording, pod).data)  # Any: JSON
         assert (read.evicted, read.action, read.node) == (told["evicted"], told["action"], told["node"])
@@ -131,9 +158,37 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
             assert set(told["offeredBy"]) == {name for name in read.allowed_by if name in deciding}
             assert read.asked_last in [option.name for option in recording.conf.tiers[told["tier"] - 1]]
             assert [name for name in dict.fromkeys(allowed) if name != pod] == reply.data["others"]
+        check_victim_orders(TraceFigures(lines, recording.owners.jobs), pod, reply)
+        if (read.node, pod) in refusals:
+            words = reply.sentence.rpartition(": ")[2].removesuffix(".")
+            assert words.removesuffix(" is short") in refusals[read.node, pod]
+        rows = [row for sheet in reply.sheets if sheet.title == "protected candidates" for row in sheet.rows]
+        assert {row[0]: row[2] for row in rows} == {one: read.protected_by.get(one) for one, *_ in rows}
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if (one["sign"] == 1) is not (one["instead"] in read.popped_before)]
         assert "only candidate" not in reply.sentence or not read.popped_before
+
+
+def check_victim_orders(figures: TraceFigures, pod: str, reply: QuestionReply) -> None:
+    """The figures that order two victims are those before the earlier of the two left the queue."""
+    popped = [one.seq for one in reply.evidence if one.text.endswith("leaves the queue of victims")]
+    rows = [row for sheet in reply.sheets if sheet.title == "other allowed victims" for row in sheet.rows]
+    for other, order, label, *told, _ in rows if popped else ():
+        pops = [at for at, line in enumerate(figures.lines[: popped[0]]) if line.get("task") == other]
+        at = max(at for at in pops if figures.lines[at]["ev"] == "pop") if order == "earlier" else popped[0] - 1
+        if figures.owners[other] != figures.owners[pod]:
+            read = [figures.criterion(label, at, one) for one in (pod, other)]
+            assert None in read or told == [str(one) for one in read] or list(map(float, told)) == pytest.approx(read)
+
+
+def read_restored(recording: Recording, lines: Sequence[Line]) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """Yield (node, victim) → dimensions that are short with it, of victims for which the room decides."""
+    tasks = recording.timeline.tasks
+    requests = {key: {name: task.resreq.get(name) for name in AMOUNTS} for key, task in tasks.items()}
+    for pod in {line["task"] for line in lines if line["ev"] == "hook" and line["point"] == "SimulateAddTask"}:
+        for node, victim, short in refusing_dimensions(lines, pod, requests):
+            if short:
+                yield (node, victim), short
 
 
 def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
@@ -144,23 +199,52 @@ def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
     for queue, pods in read_queue_holders(lines, known).items() if lines[-1]["ev"] == "close" else ():
         uses: Any = find_holders(recording, f"queue/{queue}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in uses)
+    for one in survey_jobs(recording).explained if lines[-1]["ev"] == "close" else ():
+        check_limit_holders(recording, lines, parents, one.explanation)
     for node, pods in read_holders(lines).items():
         holders: Any = find_holders(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)
 
 
+def check_limit_holders(
+    recording: Recording, lines: Sequence[Line], parents: Mapping[str, str], explanation: Explanation
+) -> None:
+    """What a queue's limit rejects is held by all pods that count for the limit of a queue or of one above it."""
+    if explanation.cause_code not in LIMIT_CAUSES:
+        return
+    limited = {name_of(one) for one in recording.snapshot.objects_of("Queue") if spec_of(one).get("capability")}
+    by_queue, queue = read_queue_holders(lines, parents), recording.session.jobs[explanation.job].queue
+    expected, above = {*by_queue.get(queue, ())}, parents.get(queue, "")
+    while above:
+        expected |= {*by_queue.get(above, ())} if above in limited else set()
+        above = parents.get(above, "")
+    own = lines[-1]["jobs"][explanation.job]["tasks"]
+    holders: Any = find_holders(recording, explanation.job).data["holders"]  # Any: JSON
+    assert expected - own.keys() <= {one["pod"] for one in holders}
+
+
 def check_next_jobs(recording: Recording, lines: Sequence[Line]) -> None:
-    """`ask next` names the jobs with a Pending pod in the end, and where priority comes first the higher ones first."""
-    if lines[-1]["ev"] == "close":
-        queues: Any = find_next_job(recording, "").data["jobs"]  # Any: JSON
-        assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
-        classes = {name_of(one): int(one.get("value") or 0) for one in recording.snapshot.objects_of("PriorityClass")}
-        groups = recording.snapshot.objects_of("PodGroup")
-        stated = {key_of(one): str(spec_of(one).get("priorityClassName")) for one in groups}
-        options = [option for tier in recording.conf.tiers for option in tier if option.name in ORDERING_JOBS]
-        for queue in queues if options and options[0].name == "priority" and not options[0].switches else ():
-            known = [classes[stated[job]] for job in queue["jobs"] if stated.get(job) in classes]
-            assert known == sorted(known, reverse=True)
+    """`ask next` names the jobs with a Pending pod in the end, and of two in turn the figures that differ first."""
+    if lines[-1]["ev"] != "close":
+        return
+    reply = find_next_job(recording, "")
+    queues: Any = reply.data["jobs"]  # Any: JSON
+    assert read_pending_jobs(lines) == sorted(job for queue in queues for job in queue["jobs"])
+    options = [option for tier in recording.conf.tiers for option in tier if option.name in ORDERING_JOBS]
+    plugins = [option.name for option in options if option.switches.get("enableJobOrder", True)]
+    sheets = {sheet.title: sheet.rows for sheet in reply.sheets}
+    for queue in queues:
+        for left, right, row in zip(
+            queue["jobs"], queue["jobs"][1:], sheets.get(f"jobs of {queue['queue']}", ()), strict=False
+        ):
+            deciding = TraceFigures(lines, recording.owners.jobs).deciding(plugins, left, right)
+            if deciding is not None:
+                label, first, second = deciding
+                told = row[2].removeprefix(f"{label}, ").split(" to ")
+                numbers = [float({"False": 0, "True": 1}.get(one, one)) for one in told]
+                assert numbers == pytest.approx([float(first), float(second)], rel=0.01)
+                # The higher priority goes first, a job that is not ready, the smaller share.
+                assert (first > second) is label.startswith("priority")
 
 
 def told_placement(reply: Mapping[str, object]) -> PlacementReading:
@@ -169,8 +253,9 @@ def told_placement(reply: Mapping[str, object]) -> PlacementReading:
     tied, candidates = data.get("tied"), data.get("candidates")
     victims = None if candidates is None else next(one["victims"] for one in candidates if one["node"] == data["node"])
     tied = None if tied is None else sorted(tied)
+    parts = {one["name"]: (one["score"], one["runnerUpScore"]) for one in data.get("parts", ())}
     return PlacementReading(
-        data["node"], data["action"], data.get("score"), tied, data["triedBefore"], victims, data["runnerUp"]
+        data["node"], data["action"], data.get("score"), tied, data["triedBefore"], victims, data["runnerUp"], parts
     )
 
 

@@ -25,6 +25,18 @@ class PlacementReading(NamedTuple):
     """The victims of the dry run; None without one."""
     runner_up: str | None
     """The best node that is neither the chosen one nor tried before; None without scores or such a node."""
+    parts: dict[str, tuple[float | None, float | None]]
+    """Part of the score → what it gives the node and the runner-up; None for one that it did not score."""
+
+    @property
+    def largest_part(self) -> float:
+        """The largest difference in favour of the node."""
+        return max(map(self.difference, self.parts), default=0.0)
+
+    def difference(self, name: str) -> float:
+        """How much more a part gives the node than the runner-up."""
+        mine, other = self.parts.get(name, (0, 0))
+        return (mine or 0) - (other or 0)
 
 
 class RefusalReading(NamedTuple):
@@ -62,10 +74,11 @@ def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at:
     ending = [*searches[1:], at]
     led = [(i, end) for i, end in zip(searches, ending, strict=False) if _chosen(lines, i, end, pod, node)]
     if not led:
-        return PlacementReading(node, action, None, None, [], None, None)
+        return PlacementReading(node, action, None, None, [], None, None, {})
     search, end = led[-1]
     scores = [line for line in lines[search:end] if line["ev"] == "score" and line["task"] == pod]
-    total = next((line["total"] for line in reversed(scores) if node in line["total"]), None)
+    score = next((line for line in reversed(scores) if node in line["total"]), None)
+    total = None if score is None else score["total"]
     simulated = action == "preempt" and not scores
     victims = [line["task"] for line in lines[search:end] if line["ev"] == "op" and line["op"] == "evict"]
     feasible = lines[search]["feasible"]
@@ -74,11 +87,13 @@ def _read_placement(lines: Sequence[Line], actions: Sequence[str], pod: str, at:
         tried = turns[: turns.index(node)]
     else:
         tried = []
-    if total is None:
-        return PlacementReading(node, action, None, None, tried, victims if simulated else None, None)
+    if score is None or total is None:
+        return PlacementReading(node, action, None, None, tried, victims if simulated else None, None, {})
     tied = sorted(name for name in total if total[name] == total[node])
     rivals = sorted((-score, name) for name, score in total.items() if name not in (node, *tried))
-    return PlacementReading(node, action, total[node], tied, tried, None, rivals[0][1] if rivals else None)
+    rival = rivals[0][1] if rivals else None
+    parts = {name: (of_nodes.get(node), of_nodes.get(rival)) for name, of_nodes in score["plugins"].items()}
+    return PlacementReading(node, action, total[node], tied, tried, None, rival, parts)
 
 
 def _chosen(lines: Sequence[Line], search: int, end: int, pod: str, node: str) -> bool:
@@ -113,6 +128,16 @@ def _read_refusal(by_action: Mapping[str, Line]) -> RefusalReading:
     return RefusalReading(told["seq"], len(told["feasible"]), refused, list(_evicting_searches(by_action, answering)))
 
 
+def read_cached(lines: Sequence[Line], event: int, alike: Collection[str]) -> dict[str, list[int]]:
+    """Node → the earlier searches of the action for a pod of `alike` that refused it, too."""
+    start = max((at for at in range(event - 1) if lines[at]["ev"] == "action"), default=0)
+    found: dict[str, list[int]] = {}
+    for line in lines[start : event - 1]:
+        for node in line["failed"] if line["ev"] == "predicate" and line["task"] in alike else ():
+            found.setdefault(node, []).append(line["seq"])
+    return found
+
+
 def _evicting_searches(by_action: Mapping[str, Line], answering: str) -> Iterator[tuple[str, int, int, int]]:
     for action, line in by_action.items():
         if action not in (*STRICT, answering):
@@ -139,6 +164,18 @@ class EvictionReading(NamedTuple):
     """Candidates popped from the victims queue before the pod."""
     answers: list[tuple[str, list[str] | None]]
     """(plugin, candidates that it allows) in that vote, in order; None where it abstained."""
+    candidates: list[str]
+    """All candidates of that vote."""
+
+    @property
+    def protected_by(self) -> dict[str, str]:
+        """Each candidate → the first plugin that answered without it."""
+        first: dict[str, str] = {}
+        for plugin, allowed in self.answers:
+            for pod in self.candidates if allowed is not None else ():
+                if pod not in (allowed or ()):
+                    first.setdefault(pod, plugin)
+        return first
 
     def victims(self, deciding: Collection[str]) -> list[str]:
         """The pods that each of these plugins allows that answered; after answers without a common pod the next one."""
@@ -169,7 +206,7 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     start = max((i for i in range(at) if lines[i]["ev"] == "action"), default=0)
     votes_before = [i for i in range(start, at) if lines[i]["ev"] == "hook" and lines[i]["point"] in VICTIM_HOOKS]
     if not votes_before:
-        return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [], [])
+        return EvictionReading(evicted, action, lines[at]["node"], "", [], "", [], [], [])
     # A dry run asks about each node before the pods of one are evicted.
     searched = max((i for i in range(start, at) if lines[i]["ev"] == "predicate"), default=0)
     named = [i for i in votes_before if i > searched and pod in lines[i]["candidates"]]
@@ -185,7 +222,8 @@ def _read_eviction(lines: Sequence[Line], action: str, pod: str, at: int, *, evi
     allowed = [vote["plugin"] for vote in votes]
     answers = [(line["plugin"], line["result"] if line.get("vote") else None) for line in lines[first : asked + 1]]
     node = lines[at]["node"]
-    return EvictionReading(evicted, action, node, preemptor, allowed, question["plugin"], before, answers)
+    candidates = question["candidates"]
+    return EvictionReading(evicted, action, node, preemptor, allowed, question["plugin"], before, answers, candidates)
 
 
 def _same_question(line: Line, question: Line) -> bool:

@@ -108,9 +108,15 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
         raise NotFoundError("is not in the session, so no pod blocks it", "ask explain", word)
     view = view_of(recording, subject)
     task = view.blocked_task
-    if task is None:
-        return QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
     explanation = explain_subject(recording, subject)
+    # What a queue's limit rejects is held by the queue's pods, on any node.
+    queue_names = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
+    if task is None:
+        tasks = [task for task in _holding_tasks(recording) if recording.session.jobs[task.job].queue in queue_names]
+        needed = f"resources that {subject.job} needs ({format_resource(view.job.get_min_resources())})"
+        holders = [_build_holder(recording, task) for task in tasks]
+        reply = QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
+        return _build_reply(recording, subject.job, needed, holders) if holders else reply
     if task not in (*view.unplaced_tasks, *view.pending_at_open):
         return QuestionReply(explanation.sentence, data={"subject": subject.job, "holders": []})
     # In the state at the end of the cycle: discarded plans are rolled back, and evicted pods are Releasing.
@@ -119,9 +125,6 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
     # A pipelined pod waits for pods that terminate on its node.
     suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
-    # What a queue's limit rejects is held by the queue's pods, on any node.
-    is_limited = explanation.cause_code in LIMIT_CAUSES
-    queue_names = dict.fromkeys(_limited_queues(view)) if is_limited else {}
     holders, own = [], 0
     for other in _holding_tasks(recording):
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
@@ -227,14 +230,9 @@ HOLDERS_QUESTION = NamedQuestion(
 # The order in which queues and Pending jobs would be tried, and what decides between neighbours
 
 
-def find_next_job(recording: Recording, word: str) -> QuestionReply:
-    """The order after the cycle, for one queue or all."""
-    return next_at(recording, len(recording), word)
-
-
-def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
-    """The order after an event, for a queue or for all queues."""
-    session = recording.session
+def find_next_job(recording: Recording, word: str = "", seq: Seq = 0) -> QuestionReply:
+    """The order after an event, by default after the cycle, for one queue or all."""
+    session, seq = recording.session, seq or len(recording)
     if word and word not in session.queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(session.queues)}", word)
     queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]

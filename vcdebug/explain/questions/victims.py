@@ -172,8 +172,9 @@ def _reply_of_dry_run(eviction: evictions.Eviction, search: dry_runs.DryRunSearc
     """The reply about a victim of topology-aware preemption, which removes all candidates and restores what fits."""
     victim, node, action = eviction.victim, eviction.node, eviction.action
     run = next(node_run for node_run in search.runs if node_run.node == search.winner)
-    rows = tuple((trial.task, trial.verdict_text, trial.refusal) for trial in run.trials if trial.verb != dry_runs.TAKE)
-    refusal = next((trial.refusal for trial in run.trials if trial.task == victim and not trial.fits), "")
+    restored = [trial for trial in run.trials if trial.verb != dry_runs.TAKE]
+    rows = tuple((trial.task, trial.verdict_text, trial.refusal) for trial in restored)
+    refusal = next((trial.refusal for trial in restored if trial.task == victim and not trial.fits), "")
     because = f": {refusal}" if refusal else ""
     sentence = f"{victim} is evicted on {node}: {eviction.preemptor} would not fit there with it{because}."
     removed = f"{action} simulates the node without its {count_noun(len(run.allowed_victims), 'candidate victim')}"

@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from tests.recorded import GOLDEN, bundled, cases, golden, one_of_each_family, recorded, recorded_path, user_questions
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
+from tests.recorded import (
+    BUNDLED,
+    GOLDEN,
+    ROOT,
+    bundled,
+    cases,
+    golden,
+    one_of_each_family,
+    recorded,
+    recorded_path,
+    user_questions,
+)
 from vcdebug.debugger import figures
 from vcdebug.debugger.facts import MAX_SOURCES, EventFact, Fact, FieldFact, FigureFact, Origin
 from vcdebug.debugger.figures import (
@@ -20,7 +31,7 @@ from vcdebug.debugger.figures import (
 from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.debugger.origins import find_fact, origin_of
 from vcdebug.explain.pending.explanation import survey_jobs
-from vcdebug.framework.record import CloseEvent, OpEvent, StatementEvent
+from vcdebug.framework.record import CloseEvent, OpEvent, PredicateEvent, RandomEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
@@ -319,3 +330,87 @@ def test_a_limit_leads_to_the_guarantees_of_the_queues_that_share_the_same_amoun
     found = [one.fact for one in opening_origin(recording, Figure("queue", name, "realCapability", "cpu")).sources]
     assert guarantees == sorted(fact.name for fact in found if isinstance(fact, FieldFact))
     assert [whole] == [fact.figure.name for fact in found if isinstance(fact, FigureFact)]
+
+
+DEFAULTS = ("is not stated", "each pod counts as one", "no container requests it", "it has no pods")
+
+
+@pytest.mark.parametrize(
+    "case", [*user_questions(), *(ROOT / "fixtures" / name for name in BUNDLED)], ids=lambda one: one.name
+)
+def test_every_walk_ends_at_a_field_a_setting_or_a_stated_default(case: Path) -> None:
+    """A figure without sources is zero, or its rule says what holds where a field is missing."""
+    recording = recorded(case)
+    for kind in figures.FIGURE_KINDS:
+        for name in figures.object_names(recording, kind):
+            for part in figures.figure_parts(recording, kind, name):
+                whole = figures.parse_figure(recording, (kind, name, part))
+                for dim in ("", *figure_dimensions(recording, whole)):
+                    check_end(recording, whole._replace(dim=dim))
+    for seq, event in enumerate(recording.events, start=1):
+        origin = origin_of(recording, EventFact(seq))
+        assert origin.sources or isinstance(event, RandomEvent) or origin.rule == "no operation was made", event
+
+
+def check_end(recording: Recording, figure: Figure) -> None:
+    origin = origin_of(recording, FigureFact(figure, 0))
+    value = figure_value(recording, figure, 0)
+    is_zero = value in (0, None, "") or (isinstance(value, Resource) and value.is_empty())
+    assert origin.rule or origin.sources, figure
+    assert origin.sources or is_zero or any(words in origin.rule for words in DEFAULTS), (figure, value, origin)
+
+
+def fields_behind(recording: Recording, words: str) -> set[tuple[str, str, str]]:
+    facts = [fact for fact, _ in walk(recording, find_fact(recording, 0, words)) if isinstance(fact, FieldFact)]
+    return {(fact.kind, fact.name, ".".join(map(str, fact.steps))) for fact in facts}
+
+
+def test_a_priority_leads_to_its_class_or_to_the_default_one() -> None:
+    recording = replay_cycle(
+        cluster(
+            node("n1"),
+            priority_class("high", 100),
+            priority_class("usual", 7, default=True),
+            pod_group("named", priority_class="high"),
+            pods("named", 1, priority=100, priorityClassName="high"),
+            pod_group("other"),
+            pods("other", 1, annotations={"volcano.sh/task-priority": "3"}),
+        )
+    )
+    assert ("PriorityClass", "high", "value") in fields_behind(recording, "job default/named priority")
+    assert ("PriorityClass", "high", "value") in fields_behind(recording, "task default/named-0 priority")
+    default = fields_behind(recording, "job default/other priority")
+    assert default >= {("PriorityClass", "usual", "value"), ("PriorityClass", "usual", "globalDefault")}
+    annotated = ("Pod", "default/other-0", "metadata.annotations.volcano.sh/task-priority")
+    assert annotated in fields_behind(recording, "task default/other-0 priority")
+
+
+def test_what_the_root_queue_deserves_leads_to_the_queues_below_it() -> None:
+    conf = conf_of("gang", "capacity predicates", arguments={"capacity": {"enableHierarchy": "true"}})
+    queues = [
+        queue("root"),
+        queue("a", parent="root", deserved={"cpu": "3"}),
+        queue("b", parent="a", deserved={"cpu": "2"}),
+    ]
+    recording = replay_cycle(cluster(node("n1"), queues, pod_group("j", queue="b"), pods("j", 1), conf=conf))
+    assert ("Queue", "a", "spec.deserved.cpu") in fields_behind(recording, "queue root deserved cpu")
+
+
+def test_a_search_of_the_nominated_node_alone_leads_to_the_field_that_names_it() -> None:
+    waiting = pod("j-0", "j", requests={"cpu": "1"})
+    waiting["status"]["nominatedNodeName"] = "n2"
+    recording = replay_cycle(
+        cluster([node("n1"), node("n2")], pod_group("j"), waiting, conf=conf_of("gang predicates"))
+    )
+    (seq,) = recording.index.seqs_of_type(PredicateEvent)
+    assert ("Pod", "default/j-0", "status.nominatedNodeName") in fields_behind(recording, f"event {seq}")
+
+
+def test_a_request_leads_to_the_overhead_and_to_the_claims_behind_it() -> None:
+    waiting = pod("j-0", "j", requests={"cpu": "1"}, overhead={"cpu": "1"})
+    recording = replay_cycle(cluster(node("n1"), pod_group("j"), waiting))
+    expected = {
+        ("Pod", "default/j-0", "spec.overhead.cpu"),
+        ("Pod", "default/j-0", "spec.containers.0.resources.requests.cpu"),
+    }
+    assert expected == fields_behind(recording, "task default/j-0 request cpu")

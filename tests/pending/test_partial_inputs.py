@@ -228,6 +228,36 @@ def test_events_alone_are_said_to_be_no_snapshot(tmp_path: Path) -> None:
     assert "a snapshot needs nodes, queues, PodGroups and pods" in err
 
 
+@pytest.mark.parametrize(
+    ("kind", "api"),
+    [
+        ("Deployment", "apps/v1"),
+        ("RayCluster", "ray.io/v1"),
+        ("Job", "batch.volcano.sh/v1alpha1"),
+        ("Event", "v1"),
+        ("CronJob", "batch/v1"),
+    ],
+)
+def test_objects_without_a_cluster_are_named_with_the_command_that_prints_one(
+    kind: str, api: str, tmp_path: Path
+) -> None:
+    owner = {"apiVersion": api, "kind": kind, "metadata": {"name": "fresh", "namespace": "research"}, "spec": {}}
+    for words in (["explain"], ["ask", "refused"], ["inspect"]):
+        code, _, err = call([*words, put(tmp_path, [owner]), *(["fresh"] if words != ["inspect"] else [])])
+        assert code == 1
+        assert f"contains only kinds that the scheduler does not read: {kind};" in err
+        assert "`kubectl get nodes,queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh,pods -A -o json`" in err
+
+
+@pytest.mark.parametrize("question", ["refused", "node", "evicted", "victim"])
+def test_a_question_about_an_owner_without_pods_sends_to_explain(question: str, tmp_path: Path) -> None:
+    objects, conf = whole()
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "fresh", "namespace": "research"}}
+    code, _, err = call(["ask", question, put(tmp_path, [*objects, owner | {"spec": {}}], conf), "fresh"])
+    assert code == 1
+    assert "fresh: is a job; it has no pods here; `vcdebug explain` says why" in err
+
+
 def test_a_described_object_is_read_as_far_as_it_is_printed(tmp_path: Path) -> None:
     from vcdebug.snapshot.file_forms import described_objects
 

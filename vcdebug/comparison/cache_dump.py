@@ -121,7 +121,8 @@ class _DumpWalk:
                 sides = (ABSENT if key not in side else PRESENT for side in (dumped, ours))
                 self.differences.append(FieldDifference(f"{kind} {key}", "", *sides))
                 continue
-            self._compare_mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
+            fields = dumped[key] if isinstance(dumped[key], Mapping) else {}
+            self._compare_mapping(f"{kind} {key}", "", dict(fields), ours[key], is_open=False)
 
     def _compare_mapping(self, name: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
         for key in _compared_keys(dumped, ours, is_open=is_open):
@@ -151,10 +152,6 @@ def _compared_keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> It
     yield from ours
     if is_open:
         yield from (key for key in dumped if key not in ours)
-
-
-def _mapping_of(value: object) -> DumpFields:
-    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _are_equal(dumped: object, ours: object) -> bool:

@@ -246,14 +246,12 @@ def metrics_of(snapshot: Snapshot) -> NodeMetrics | None:
 
     The built-in configuration, which it then runs on, names no source of measurements.
     """
-    if not snapshot.usage or _is_conf_refused(snapshot):
+    if not snapshot.usage or (
+        snapshot.scheduler_conf and parse_conf(snapshot.scheduler_conf, snapshot.release).built_in
+    ):
         return None
     names = tuple(name_of(node) for node in snapshot.objects_of("Node"))
     return NodeMetrics({name: dict(_iter_usage_values(snapshot.usage.get(name) or {})) for name in names}, names)
-
-
-def _is_conf_refused(snapshot: Snapshot) -> bool:
-    return bool(snapshot.scheduler_conf) and parse_conf(snapshot.scheduler_conf, snapshot.release).built_in
 
 
 def _iter_usage_values(usage: JsonDict) -> Iterator[tuple[str, float]]:

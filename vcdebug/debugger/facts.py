@@ -12,8 +12,9 @@ from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq
+from vcdebug.model.pod import NODE_ANNOTATION, TASK_PRIORITY_KEY
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import JsonObject, key_of, metadata_of, name_of
+from vcdebug.snapshot.manifest import JsonObject, key_of, metadata_of, name_of, spec_of
 
 
 class FigureFact(NamedTuple):
@@ -78,7 +79,7 @@ def first_sources(rule: str, noun: str, sources: Iterable[Source]) -> Origin:
 
 # Fields of manifests.
 
-_STATED_FIELDS: Final = """\
+_STATED_FIELDS: Final = f"""\
 node allocatable Node status.allocatable
 node capacity Node status.capacity
 queue weight Queue spec.weight
@@ -89,8 +90,8 @@ job minimum PodGroup spec.minMember
 job priority PodGroup spec.priorityClassName
 job phase PodGroup status.phase
 task status Pod status.phase spec.nodeName metadata.deletionTimestamp
-task node Pod spec.nodeName status.nominatedNodeName
-task priority Pod spec.priority spec.priorityClassName
+task node Pod spec.nodeName status.nominatedNodeName metadata.annotations.{NODE_ANNOTATION}
+task priority Pod metadata.annotations.{TASK_PRIORITY_KEY} spec.priority spec.priorityClassName
 """
 """Kind and part of a figure, the kind of the manifest, and the fields that state the figure."""
 STATED_FIELDS: Final[Mapping[tuple[str, str], tuple[str, list[str]]]] = {
@@ -106,9 +107,25 @@ def stated_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
     kind, paths = STATED_FIELDS.get((figure.kind, figure.part), ("", ()))
     manifest = find_manifest(recording, kind, figure.name) if kind else None
     for path in paths if manifest is not None else ():
-        field = read_field(kind, manifest or {}, *path.split("."), *((figure.dim,) if figure.dim else ()))
+        head, mark, key = path.partition(".annotations.")
+        steps = (head, "annotations", key) if mark else path.split(".")
+        field = read_field(kind, manifest or {}, *steps, *((figure.dim,) if figure.dim else ()))
         if field is not None:
             yield field
+    if paths and paths[-1].endswith("priorityClassName"):
+        yield from _class_fields(recording, figure)
+
+
+def _class_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
+    """The value of the PriorityClass behind a priority, for a job also that of the default class."""
+    pod = recording.timeline.tasks[figure.name].pod if figure.kind == TASK else None
+    name = pod.priority_class_name if pod else recording.session.jobs[figure.name].pod_group.priority_class_name
+    classes = {name_of(manifest): manifest for manifest in recording.snapshot.objects_of("PriorityClass")}
+    # The API server writes the default into pods; only for PodGroups the scheduler applies it, the last one by name.
+    default = next((classes[one] for one in sorted(classes, reverse=True) if classes[one].get("globalDefault")), {})
+    chosen = classes.get(name, default if pod is None else {})
+    steps = ("value", "globalDefault") if chosen is default else ("value",)
+    yield from (field for step in steps if (field := read_field("PriorityClass", chosen, step)) is not None)
 
 
 def stated_queue_fields(recording: Recording, figure: Figure, rivals: Iterable[QueueName]) -> Iterator[FieldFact]:
@@ -132,12 +149,15 @@ def cluster_total(recording: Recording, dim: str) -> Iterator[FigureFact]:
 
 def _request_fields(recording: Recording, figure: Figure) -> Iterator[FieldFact]:
     pod = find_manifest(recording, "Pod", figure.name) or {}
+    dims = (figure.dim,) if figure.dim else ()
+    wholes = (read_field("Pod", pod, "spec", *steps, *dims) for steps in (("overhead",), ("resources", "requests")))
+    yield from filter(None, wholes)
     for part in ("containers", "initContainers"):
-        for place, container in enumerate((pod.get("spec") or {}).get(part) or ()):
+        for place, container in enumerate(spec_of(pod).get(part) or ()):
             for amounts in ("requests", "limits"):
                 stated_amounts = (container.get("resources") or {}).get(amounts) or {}
                 if figure.dim in stated_amounts or (not figure.dim and stated_amounts):
-                    steps = ("spec", part, place, "resources", amounts, *((figure.dim,) if figure.dim else ()))
+                    steps = ("spec", part, place, "resources", amounts, *dims)
                     yield FieldFact("Pod", figure.name, steps, _format_value(_value_at(pod, steps)))
                     # A limit counts as request only if the container states no request.
                     break

@@ -110,16 +110,12 @@ def _task_value(recording: Recording, state: ClusterState, figure: Figure) -> Va
     return task.priority if figure.part == "priority" else task.resreq
 
 
-def _plugin_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
-    return state.plugin_figure(figure.name, "", figure.part)
-
-
 VALUE_READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Value]]] = {
     NODE: _node_value,
     QUEUE: _queue_value,
     JOB: _job_value,
     TASK: _task_value,
-    PLUGIN: _plugin_value,
+    PLUGIN: lambda _, state, figure: state.plugin_figure(figure.name, "", figure.part),
 }
 
 

@@ -1,9 +1,8 @@
 """Figures that the session computes when it opens: amounts of nodes, counts of jobs, shares and limits of queues."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Final
-
-from msgspec import Struct
 
 from vcdebug.debugger import facts, figures
 from vcdebug.debugger.figures import JOB, NODE, PLUGIN, QUEUE, TASK, Figure
@@ -14,10 +13,11 @@ from vcdebug.explain.decisions.queue_figures import (
     reservation_ledger,
     stated_deserved,
 )
+from vcdebug.explain.queue_index import children_of
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import OVERCOMMIT
 from vcdebug.plugins.overcommit import FACTOR_KEY
@@ -27,37 +27,45 @@ from vcdebug.snapshot.manifest import key_of
 
 def opening_origin(recording: Recording, figure: Figure) -> facts.Origin:
     """The manifest fields that state an opening figure, or the rule by which the session computes it."""
+    if figure.name == ROOT_QUEUE and figure.part in ("deserved", "guarantee") and capacity_tree(recording) is not None:
+        children = (facts.FigureFact(figure._replace(name=child), 0) for child in children_of(recording)[ROOT_QUEUE])
+        return facts.first_sources("the sum of its children's", "queue", map(partial(facts.Source, "child"), children))
     fields = facts.field_sources(facts.stated_fields(recording, figure))
-    if fields:
-        return facts.Origin("", fields)
     derive = OPENING_RULES.get((figure.kind, figure.part))
-    return facts.Origin("worked out as the session opens") if derive is None else derive(recording, figure)
+    if fields or derive is not None:
+        return facts.Origin("", fields) if fields or derive is None else derive(recording, figure)
+    if figure.part == "request":
+        return facts.Origin("each pod counts as one" if figure.dim == PODS else "no container requests it")
+    _, (path, *_) = facts.STATED_FIELDS[figure.kind, figure.part]
+    what_holds = UNSTATED.get(f"{figure.kind} {figure.part}", "")
+    return facts.Origin(f"{path} {figure.dim}".rstrip() + f" is not stated{what_holds}")
 
 
-class NodeAmount(Struct, frozen=True):
-    """The rule for an amount of a node when the session opens."""
-
-    rule: str
-    statuses: tuple[TaskStatus, ...] = ()
-    """Statuses of the pods whose requests count; empty if the requests of all pods on the node count."""
-    parts: tuple[str, ...] = ()
-    """Other amounts of the node from which this one is computed."""
-
-
-NODE_AMOUNTS: Final[Mapping[str, NodeAmount]] = {
-    "idle": NodeAmount("allocatable less the requests of the pods on it", parts=("allocatable",)),
-    "used": NodeAmount("the sum of the requests of the pods on it"),
-    "releasing": NodeAmount("the requests of pods that are terminating", (TaskStatus.RELEASING,)),
-    "pipelined": NodeAmount("the requests of pods that are pipelined to this node", (TaskStatus.PIPELINED,)),
+UNSTATED: Final = {
+    "queue capability": ": unlimited",
+    "queue ancestors": f": it is below queue {ROOT_QUEUE}",
+    "task node": ": the pod has no node",
+    "task priority": ", nor is spec.priority: it counts as 1",
 }
+"""Kind and part of a figure that a field states → what holds where the field is missing, if it is not 0."""
+
+
+NODE_AMOUNTS: Final = {
+    "idle": ("allocatable less the requests of the pods on it", ""),
+    "used": ("the sum of the requests of the pods on it", ""),
+    "releasing": ("the requests of pods that are terminating", TaskStatus.RELEASING),
+    "pipelined": ("the requests of pods that are pipelined to this node", TaskStatus.PIPELINED),
+}
+"""Amount of a node when the session opens → (rule, status of the pods whose requests count; empty for all)."""
 
 
 def _derive_node_amount(recording: Recording, figure: Figure) -> facts.Origin:
-    line, amount = recording.timeline, NODE_AMOUNTS[figure.part]
+    line, (rule, status) = recording.timeline, NODE_AMOUNTS[figure.part]
     keys = line.opening_on_node.get(figure.name, ())
-    counted = (key for key in keys if not amount.statuses or line.opening_tasks[key].status in amount.statuses)
+    counted = (key for key in keys if status in ("", line.opening_tasks[key].status))
     pods = _requests_of([line.tasks[key] for key in counted], figure.dim)
-    return facts.first_sources(amount.rule, "fact", (*facts.figure_parts(figure, amount.parts, 0), *pods))
+    parts = facts.figure_parts(figure, ("allocatable",), 0) if figure.part == "idle" else ()
+    return facts.first_sources(rule, "fact", (*parts, *pods))
 
 
 def _requests_of(tasks: Iterable[TaskInfo], dim: str) -> Iterator[facts.Source]:
@@ -75,7 +83,7 @@ def _derive_total_request(recording: Recording, figure: Figure) -> facts.Origin:
 def _derive_count(recording: Recording, figure: Figure) -> facts.Origin:
     """A job's count of pods in some statuses."""
     counts = recording.timeline.opening_counts[figure.name]
-    rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count)
+    rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count) or "it has no pods"
     tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
     return facts.first_sources(
         rule, "pod", (facts.Source("pod", facts.FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks)
@@ -124,7 +132,8 @@ def _derive_requests(recording: Recording, figure: Figure) -> facts.Origin:
 def _derive_job_share(recording: Recording, figure: Figure) -> facts.Origin:
     """A job's share of the cluster, and the resource that decides it."""
     rule = "the largest of allocated / total of the cluster, over all resources"
-    return facts.Origin(rule, facts.figure_parts(figure, ("allocated",), 0))
+    total = facts.figure_parts(Figure(PLUGIN, figure.plugin, "", "", figure.plugin), ("total",), 0)
+    return facts.Origin(rule, (*facts.figure_parts(figure, ("allocated",), 0), *total))
 
 
 def _derive_reserved(recording: Recording, figure: Figure) -> facts.Origin:

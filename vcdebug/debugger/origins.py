@@ -20,9 +20,11 @@ from vcdebug.debugger.facts import (
     Source,
     compared_field,
     figure_parts,
+    find_manifest,
     first_sources,
     named_figures,
     operand_figure,
+    read_field,
     stated_operands,
 )
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, QUEUE, TASK, Figure, FigureError
@@ -38,7 +40,8 @@ from vcdebug.explain.orders import next_rival, pop_kind
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.names import Seq
+from vcdebug.model.queue import HIERARCHY_WEIGHTS_KEY
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
@@ -159,7 +162,8 @@ def _candidate_sources(
 ) -> Iterator[Source]:
     """Sources per candidate: the field by which the plugin judges it, or its status if there is no such field."""
     job = event.job or recording.owners.sub_jobs.get(event.sub_job, "")
-    kinds = ((TASK, event.candidates), (TASK, (event.task,)), (JOB, (job,)))
+    victims = event.result if event.point == hooks.VICTIM_TASKS.upstream else ()
+    kinds = ((TASK, event.candidates), (TASK, victims), (TASK, (event.task,)), (JOB, (job,)))
     element, names = next(((kind, keys) for kind, keys in kinds if any(keys)), (JOB, ()))
     for name in names[:MAX_SOURCES]:
         titles = () if equation is None else (*equation.columns, *(term.name for term in equation.terms[:1]))
@@ -218,6 +222,9 @@ def _dry_run_of(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterat
         if isinstance(before, record.HookEvent) and (before.other, before.node) == (event.task, event.node):
             yield "dry run", earlier
             return
+        if isinstance(before, record.HookEvent) and before.point == hooks.VICTIM_TASKS.upstream:
+            yield "victims", earlier
+            return
         if isinstance(before, record.StatementEvent) and event.task in (task for _, task, _ in before.ops):
             yield "statement", earlier
             return
@@ -235,10 +242,10 @@ def _evictions_for(recording: Recording, seq: Seq, event: record.OpEvent) -> Ite
 def _statement_origin(event: record.StatementEvent, recording: Recording, seq: Seq) -> Origin:
     guard = find_guarding_call(recording, seq)
     equation = equation_at(recording, seq)
-    if equation is None:
+    if equation is None or (guard is None and not any(_operand_sources(recording, seq, equation))):
         operations = (last_operation(recording, task, seq, op) for op, task, _ in event.ops[:MAX_SOURCES])
         rule = STATEMENT_RULES[event.what] if event.ops else "no operation was made"
-        return Origin(rule, _event_sources(zip(repeat("operation"), operations)))
+        return Origin(equation.title if equation else rule, _event_sources(zip(repeat("operation"), operations)))
     operands = tuple(_operand_sources(recording, seq, equation))
     return Origin(equation.title, operands if guard is None else (Source("decided by", EventFact(guard)),))
 
@@ -275,44 +282,48 @@ def _predicate_origin(event: record.PredicateEvent, recording: Recording, seq: S
     request = Source("request", FigureFact(Figure(TASK, event.task, "request", dim), seq))
     nodes = [recording.node_names[row] for row in event.failed.tolist()]
     rooms = (Source("refuses", FigureFact(Figure(NODE, name, FUTURE_IDLE, dim), seq - 1)) for name in nodes if dim)
-    return Origin("" if equation is None else equation.note, (request, *rooms)[:MAX_SOURCES])
+    nominated = read_field("Pod", find_manifest(recording, "Pod", event.task) or {}, "status", "nominatedNodeName")
+    # A nominated node is searched alone, before all nodes.
+    alone = [Source("nominated", nominated)] if nominated is not None and event.considered == 1 else []
+    return Origin("" if equation is None else equation.note, (request, *alone, *rooms)[:MAX_SOURCES])
 
 
 def _pop_origin(event: record.PopEvent, recording: Recording, seq: Seq) -> Origin:
     equation, rival = equation_at(recording, seq), next_rival(recording, seq)
     if equation is None or rival is None or equation.deciding_name is None:
-        part = {TASK: "status", JOB: "phase", QUEUE: "weight"}.get(event.kind)
-        is_known = part is not None and event.name in figures.object_names(recording, event.kind)
-        state = figure_parts(Figure(event.kind, event.name, ""), (part,), seq) if is_known and part else ()
+        kind = JOB if event.kind == "subjob" else event.kind
+        name, part = recording.owners.sub_jobs.get(event.name, event.name), STATE_PARTS.get(kind, "")
+        is_known = part and name in figures.object_names(recording, kind)
+        state = figure_parts(Figure(kind, name, ""), (part,), seq) if is_known else ()
         return Origin("the only one left in the queue" if rival is None else "", state)
-    kind, criterion = pop_kind(recording, seq) or TASK, equation.deciding_name
+    element, criterion = pop_kind(recording, seq) or TASK, equation.deciding_name
     sources: list[Source] = []
     for name in (event.name, rival.name):
         compared = named_figures(recording, event.kind, name, criterion.rpartition(" ")[2], "")
         facts: list[Fact] = [FigureFact(figure, seq - 1) for figure in compared]
-        field = compared_field(recording, kind, name, criterion)
+        field = compared_field(recording, element, name, criterion)
         sources += [Source(name, fact) for fact in facts or ([field] if field is not None else [])]
+    if not sources and event.kind == QUEUE:
+        # Two levels of the queue tree are compared, such as `capacity share of org1 and org0`.
+        measure, _, names = criterion.partition(" of ")
+        levels = (named_figures(recording, QUEUE, one, measure.split()[-1], "") for one in names.split(" and "))
+        sources = [Source(figure.name, FigureFact(figure, seq - 1)) for level in levels for figure in level]
+        queues = ((one, find_manifest(recording, "Queue", one) or {}) for one in (event.name, rival.name))
+        weights = ((one, read_field("Queue", queue, *WEIGHTS_PATH)) for one, queue in queues)
+        sources += [Source(one, weight) for one, weight in weights if weight is not None]
     return Origin(f"{equation.title}: {criterion}", tuple(sources))
 
 
-def _random_origin(event: record.RandomEvent, recording: Recording, seq: Seq) -> Origin:
-    return Origin(
-        f"upstream picks a random number below {event.n}, the node at which dry runs start; the replay uses 0"
-    )
+RANDOM_RULE: Final = "upstream picks a random number below {}, the node at which dry runs start; the replay uses 0"
+STATE_PARTS: Final = {TASK: "status", JOB: "phase", QUEUE: "weight"}
+WEIGHTS_PATH: Final = ("metadata", "annotations", HIERARCHY_WEIGHTS_KEY)
 
 
-def _state_origin(event: record.StateEvent, recording: Recording, seq: Seq) -> Origin:
+def _state_origin(event: record.StateEvent | record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
     rule = "every figure of the session at this event, after all operations so far"
-    return first_sources(rule, "job", _phase_sources(event.jobs, seq))
-
-
-def _phase_sources(jobs: Iterable[JobId], seq: Seq) -> Iterator[Source]:
-    return (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in jobs)
-
-
-def _close_origin(event: record.CloseEvent, recording: Recording, seq: Seq) -> Origin:
-    rule = "the session closes: each job's phase and conditions are written"
-    return first_sources(rule, "job", _phase_sources(event.jobs, seq))
+    if isinstance(event, record.CloseEvent):
+        rule = "the session closes: each job's phase and conditions are written"
+    return first_sources(rule, "job", (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in event.jobs))
 
 
 def _action_origin(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:
@@ -329,9 +340,9 @@ EVENT_ORIGINS: Final[Mapping[type, Callable[..., Origin]]] = {
     record.ScoreEvent: _score_origin,
     record.PredicateEvent: _predicate_origin,
     record.PopEvent: _pop_origin,
-    record.RandomEvent: _random_origin,
+    record.RandomEvent: lambda event, *_: Origin(RANDOM_RULE.format(event.n)),
     record.StateEvent: _state_origin,
-    record.CloseEvent: _close_origin,
+    record.CloseEvent: _state_origin,
     record.ActionEvent: _action_origin,
 }
 """Event type → the function that finds the origin of such an event."""

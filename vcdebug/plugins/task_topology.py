@@ -360,17 +360,14 @@ def read_topology(job: JobInfo) -> RoleTopology | None:
     annotations = job.pod_group.annotations
     if not any(key in annotations for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY, TASK_ORDER_KEY)):
         return None
-    affinity, anti_affinity = (_parse_groups(annotations.get(key)) for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY))
+    texts = (annotations.get(key) for key in (AFFINITY_KEY, ANTI_AFFINITY_KEY))
+    # Groups are separated by `;`, roles by `,`; blanks are part of the role.
+    affinity, anti_affinity = ([] if text is None else [one.split(",") for one in text.split(";")] for text in texts)
     order = annotations[TASK_ORDER_KEY].split(",") if TASK_ORDER_KEY in annotations else []
     roles = dict.fromkeys(task.task_role for task in job.tasks.values())
     if not all(_is_valid(group, roles) for group in (*affinity, *anti_affinity, order)):
         return None
     return RoleTopology(affinity, anti_affinity, order)
-
-
-def _parse_groups(text: str | None) -> RoleGroups:
-    """Groups are separated by `;`, roles by `,`; blanks are part of the role."""
-    return [] if text is None else [group.split(",") for group in text.split(";")]
 
 
 def _is_valid(group: Iterable[Role], roles: Mapping[Role, None]) -> bool:

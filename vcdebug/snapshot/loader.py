@@ -21,6 +21,7 @@ from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import split_workload_key
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.reported_events import latest_report
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
@@ -59,8 +60,7 @@ def _load_files(
         gathered.add_file(file, meter.reader_callback(file))
     if not any(KIND_BY_NAME[kind].is_read for kind in gathered.objects):
         gathered.note_unknown_kinds(also=gathered.objects)
-        has_conf = bool(gathered.confs or gathered.settings)
-        raise _nothing_found_error(report.all_problems(), _source_origin(source), has_conf=has_conf)
+        raise _nothing_found_error(report.all_problems(), _source_origin(source), gathered)
     snapshot = build_snapshot(gathered, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
     snapshot.origin = _source_origin(source)
@@ -204,29 +204,24 @@ def _find_conf(gathered: GatheredObjects) -> str | None:
     return conf
 
 
-_NEEDED_KINDS_HINT = (
-    "a snapshot needs nodes, queues, PodGroups and pods; `vcdebug submit SNAPSHOT FILE` adds a job's pods and PodGroup"
-)
+_NEEDED: Final = "a snapshot needs nodes, queues, PodGroups and pods, as printed by `{}`; {}"
+_WITH_CONF: Final = "`vcdebug diff SNAPSHOT --conf FILE` replays one with it"
+_WITH_JOB: Final = "`vcdebug submit SNAPSHOT FILE` adds a job's pods and PodGroup"
 
 
-_NEEDED_CLUSTER_HINT = (
-    "a snapshot needs nodes, queues, PodGroups and pods; `vcdebug diff SNAPSHOT --conf FILE` replays one with it"
-)
-
-
-def _nothing_found_error(problems: list[Problem], origin: str, *, has_conf: bool) -> SnapshotError:
+def _nothing_found_error(problems: list[Problem], origin: str, gathered: GatheredObjects) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
-    hint = "expected YAML or JSON manifests"
-    if not problems and has_conf:
-        return SnapshotError("contains only settings of the scheduler", _NEEDED_CLUSTER_HINT, origin)
-    if not problems:
-        return SnapshotError("contains no Kubernetes objects", hint, origin)
+    command = object_checks.supplying_command(tuple(KIND_BY_NAME[kind] for kind in (*object_checks.NEEDED, "Pod")))
+    if not problems and (gathered.confs or "ConfigMap" in gathered.settings):
+        return SnapshotError("contains only settings of the scheduler", _NEEDED.format(command, _WITH_CONF), origin)
+    unread = [problem.object for problem in problems if problem.what.endswith(UNREAD_KIND)]
+    unread += [*gathered.settings, *(split_workload_key(key)[1] for key in gathered.workloads)]
+    if not problems and not unread:
+        return SnapshotError("contains no Kubernetes objects", "expected YAML or JSON manifests", origin)
+    if not problems or problems[0].what.endswith(UNREAD_KIND):
+        words = f"contains only kinds that the scheduler does not read: {', '.join(dict.fromkeys(unread))}"
+        return SnapshotError(words, _NEEDED.format(command, _WITH_JOB), origin)
     first = problems[0]
-    if first.what.endswith(UNREAD_KIND):
-        kinds = ", ".join(dict.fromkeys(problem.object for problem in problems if problem.what.endswith(UNREAD_KIND)))
-        return SnapshotError(
-            f"contains only kinds that the scheduler does not read: {kinds}", _NEEDED_KINDS_HINT, origin
-        )
     place = ": ".join(part for part in (first.file, first.object, first.field) if part)
     return SnapshotError(f"no usable objects: {first.what}", where=place or origin)
 

@@ -91,7 +91,8 @@ def _meta_document(snapshot: Snapshot) -> Manifest:
         meta["flags"] = flags
     if snapshot.chance != ChanceSettings():
         meta["chance"] = asdict(snapshot.chance)
-    if scheduler := _release_document(snapshot) | _process_document(snapshot.process):
+    release = {} if snapshot.release.is_assumed else {"release": snapshot.release.stated_name}
+    if scheduler := release | _process_document(snapshot.process):
         meta["scheduler"] = scheduler
     if snapshot.persistence != "auto":
         meta["persistence"] = snapshot.persistence
@@ -104,10 +105,6 @@ def _meta_document(snapshot: Snapshot) -> Manifest:
     if snapshot.problems:
         meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
     return meta
-
-
-def _release_document(snapshot: Snapshot) -> Manifest:
-    return {} if snapshot.release.is_assumed else {"release": snapshot.release.stated_name}
 
 
 def _process_document(process: SchedulerProcess) -> Manifest:

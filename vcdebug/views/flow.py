@@ -40,11 +40,6 @@ IsOpen = Callable[[str], bool]
 """Whether the row with a key is open."""
 
 
-def _leads_to_events(key: str) -> bool:
-    """Whether a row is open in the whole tree; inner steps are left to the panel Session."""
-    return not key.startswith((f"{OPENING_KEY}.", f"{CLOSING_KEY}."))
-
-
 def walk_steps(branch: StepBranch, is_open: IsOpen, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
     """(depth, step) inside a branch, depth first, into open steps only."""
     for number, step in enumerate(branch.step.inner_steps()):
@@ -142,7 +137,9 @@ def flow_table(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
 @per_recording(most=MAX_CACHED_TABLES)
 def _flow_tree(recording: Recording, opened: tuple[str, ...] | None) -> FlowTree:
     """The tree with these rows open, or with all that lead to events."""
-    is_open = _leads_to_events if opened is None else dict.fromkeys(opened).__contains__
+    # Inner steps of opening and closing are left to the panel Session.
+    inner = (f"{OPENING_KEY}.", f"{CLOSING_KEY}.")
+    is_open = dict.fromkeys(opened).__contains__ if opened is not None else lambda key: not key.startswith(inner)
     parts = _all_parts(recording, is_open)
     rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], is_open))
     return FlowTree(parts, rows, [depth for depth, _ in parts])

@@ -58,12 +58,11 @@ class ExportCommand(Command):
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         written = export_recording(recording, Path(args.to), args.format)
-        write_release_answer(args, output, recording.snapshot.release, _export_document, _export_blocks, args, written)
+        document = {"written": list(map(str, written)), "format": args.format}
+        write_release_answer(
+            args, output, recording.snapshot.release, lambda *_: document, _export_blocks, args, written
+        )
         return CommandOutcome.DONE
-
-
-def _export_document(args: Namespace, written: Sequence[Path]) -> dict[str, object]:
-    return {"written": list(map(str, written)), "format": args.format}
 
 
 def _export_blocks(args: Namespace, written: Sequence[Path]) -> Iterator[Block]:

@@ -155,9 +155,10 @@ def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
     yield make_paragraph(f"effective configuration{source}", "title")
     yield make_paragraph(f"actions: {', '.join(conf.actions)}", indent=2)
     rows = [
-        (str(number), option.name, _switch_text(option), _argument_text(option))
+        (str(number), option.name, _switch_text(option), arguments or "-")
         for number, tier in enumerate(conf.tiers, start=1)
         for option in tier
+        for arguments in (", ".join(f"{key}: {value}" for key, value in option.arguments.items()),)
     ]
     if rows:
         yield make_listing(("tier#", "plugin", "switches", "arguments"), tuple(rows), 2)
@@ -170,10 +171,6 @@ def _configuration_blocks(conf: SchedulerConf) -> Iterator[Block]:
 def _switch_text(option: PluginOption) -> str:
     switches = (f"{name}: {str(value).lower()}" for name, value in sorted(option.switches.items()))
     return ", ".join(switches) or "-"
-
-
-def _argument_text(option: PluginOption) -> str:
-    return ", ".join(f"{key}: {value}" for key, value in option.arguments.items()) or "-"
 
 
 # A part of other reports.

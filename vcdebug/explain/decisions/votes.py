@@ -353,17 +353,13 @@ def _iter_fates(
     from vcdebug.explain.decisions.equations import equation_at
 
     answered = [(vote, equation_at(recording, vote.seq)) for vote in question.answered if vote.seq]
-    notes = [(vote, {} if found is None else _protection_notes(found)) for vote, found in answered]
+    terms = [(vote, () if found is None else found.terms) for vote, found in answered]
+    notes = [(vote, {term.name: term.note for term in of_vote if not term.is_met}) for vote, of_vote in terms]
     for task in question.candidates:
         objections = (
             VictimObjection(vote, reasons.get(task, "")) for vote, reasons in notes if task not in vote.allowed_victims
         )
         yield CandidateOutcome(task, task in victims, tuple(objections))
-
-
-def _protection_notes(equation: Equation) -> dict[TaskKey, str]:
-    """Candidate → why the plugin protects it, from the equation of its answer."""
-    return {term.name: term.note for term in equation.terms if not term.is_met}
 
 
 def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tuple[TaskKey, ...]) -> dict[TaskKey, str]:

@@ -39,7 +39,8 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     tasks = [task.key for task in job.tasks.values()] if job is not None else []
     if len(tasks) == 1:
         return tasks[0]
-    raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
+    named = f"name one of its pods: {', '.join(sorted(tasks)[:5])}"
+    raise NotFoundError("is a job", named if tasks else "it has no pods here; `vcdebug explain` says why", word)
 
 
 def _eviction_sentence(eviction: evictions.Eviction) -> str:

@@ -69,12 +69,9 @@ class Semver(NamedTuple):
         if match is None:
             raise Undecided(f"{text!r} is not a version")
         major, minor, patch, suffix = match.groups()
-        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(suffix))
+        texts = suffix.split(".") if suffix else []
+        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in texts)
         return cls(int(major), int(minor), int(patch), not parts, parts)
-
-
-def _split_parts(suffix: str | None) -> list[str]:
-    return suffix.split(".") if suffix else []
 
 
 def _normalize_version(text: str) -> str:

@@ -101,7 +101,9 @@ class TableLayout(NamedTuple):
         if self.tree is not None:
             cells, widths = text_wrap.spread_cells(row.cells, self.tree)
             return PlacedLine(index, cells, widths=widths)
-        return PlacedLine(index, tuple(_without_prefix(row.cells[i], self.shared[i]) for i in self.columns))
+        pairs = ((row.cells[i], self.shared[i]) for i in self.columns)
+        own = (Piece(cell.text.removeprefix(shared), cell.style) if shared else cell for cell, shared in pairs)
+        return PlacedLine(index, tuple(own))
 
 
 def lay_out(
@@ -242,7 +244,3 @@ def _common_namespace(names: Sequence[str]) -> str:
     return (
         prefix if slash and " " not in prefix and all(name.startswith(prefix) for name in names if name.strip()) else ""
     )
-
-
-def _without_prefix(piece: Piece, shared: str) -> Piece:
-    return Piece(piece.text.removeprefix(shared), piece.style) if shared else piece

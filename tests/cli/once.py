@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from vcdebug.cli.reports.explanation import short_fix_blocks_of
 from vcdebug.errors import SnapshotError
@@ -12,7 +13,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.snapshot.sources import Source
+from vcdebug.snapshot.sources import Source, list_bundled
 from vcdebug.views.document import Block
 
 UNREAD = ("name", "problems", "description", "origin", "provenance")
@@ -46,6 +47,36 @@ def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Blo
     if question not in _found:
         _found[question] = tuple(short_fix_blocks_of(recording, explanation))
     return iter(_found[question])
+
+
+def share_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load and replay each bundled snapshot once for all commands that run it as it is, until the patch is undone."""
+    monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", _load_bundled_once)
+    monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", _replay_bundled_once)
+
+
+_bundled = dict.fromkeys(one.path for one in list_bundled())
+_loaded: dict[Source, Snapshot] = {}
+_replayed: dict[Source, Recording] = {}
+
+
+def _load_bundled_once(where: Source, **options: Any) -> Snapshot:
+    stated = [name for name in ("complete", "release") if options.get(name) is not None]
+    if stated or where not in _bundled:
+        return load_snapshot(where, **options)
+    if where not in _loaded:
+        _loaded[where] = load_snapshot(where, **options)
+    return replace(_loaded[where])  # a command sets the seed of its own snapshot
+
+
+def _replay_bundled_once(snapshot: Snapshot, **options: Any) -> Recording:
+    names = snapshot.__struct_fields__
+    for where, loaded in _loaded.items():
+        if all(getattr(snapshot, name) is getattr(loaded, name) for name in names):
+            if where not in _replayed:
+                _replayed[where] = replay_cycle(snapshot, **options)
+            return _replayed[where]
+    return replay_cycle(snapshot, **options)
 
 
 class LoadedOnce:

@@ -11,6 +11,7 @@ import yaml
 from tests.architecture.source_tree import ROOT
 from tests.cli.commands_page import PAGE, page
 from tests.cli.documented import DOCUMENTS, LANGUAGES, OTHER_PROGRAMS, Documented, blocks, commands
+from tests.cli.once import share_bundled
 from tests.cli.transcripts import call
 from vcdebug.cli.commands import load_commands
 from vcdebug.cli.main import CommandParser
@@ -47,6 +48,7 @@ WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcde
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the documents name."""
+    share_bundled(monkeypatch)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(FIXTURES / EXAMPLE, tmp_path / "SNAPSHOT")
     for name in (EXAMPLE, "preempt-works"):

@@ -6,14 +6,17 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tests.cli.transcripts import call
 from tests.recorded import ROOT
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.commands import mcp as command
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 BLOCKED = "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"
@@ -53,16 +56,25 @@ class Agent:
         return f"Error: {content.text}" if found.is_error else content.text
 
 
+def client_of_server() -> Client:
+    """A client in this process. Each worker collects this file, but not each runs it: the library takes a second."""
+    from mcp import Client
+
+    return Client(command.build_server())
+
+
 @asynccontextmanager
 async def opened() -> AsyncIterator[Agent]:
     """An agent, connected in this process, that has opened the snapshot."""
-    async with Client(command.build_server()) as client:
+    async with client_of_server() as client:
         found = Agent(client)
         await found.ask("open_snapshot", snapshot=BLOCKED)
         yield found
 
 
 async def test_a_session_of_twenty_steps_over_standard_input_and_output() -> None:
+    from mcp import Client, StdioServerParameters
+
     server = StdioServerParameters(command=sys.executable, args=["-m", "vcdebug", "mcp"], env={"PYTHONPATH": str(ROOT)})
     async with Client(server) as client:
         agent = Agent(client)
@@ -125,7 +137,7 @@ async def test_impossible_requests_are_refused_in_one_line(tool: str, arguments:
 
 
 async def test_tools_are_refused_before_a_snapshot_is_open() -> None:
-    async with Client(command.build_server()) as client:
+    async with client_of_server() as client:
         assert "open_snapshot opens one" in await Agent(client).ask("explain")
 
 

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -84,9 +85,10 @@ def read_lines(path: Path) -> list[str]:
         return [line.rstrip("\n") for line in lines if line.strip()]
 
 
-def read_trace(path: Path) -> list[Event]:
-    """The events of a .jsonl.gz file."""
-    return [json.loads(line) for line in read_lines(path)]
+@lru_cache(maxsize=1)
+def read_trace(path: Path) -> Sequence[Event]:
+    """The events of a .jsonl.gz file, cached for the tests of one case, which run in a row."""
+    return tuple([json.loads(line) for line in read_lines(path)])
 
 
 def _events(line: str | None) -> list[Event]:

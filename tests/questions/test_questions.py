@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.job_view import NotFoundError
@@ -14,7 +14,7 @@ from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.recording.replay import replay_cycle
 
 WORKS, BLOCKED, RECLAIMED = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
@@ -198,6 +198,21 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
     assert [{"queue": "default", "jobs": ["default/b", "default/a"]}] == reply.data["jobs"]
     why = "default/b is before default/a by priority (priority), 100 to 10"
     assert f"default/b (queue default) is next: {why}." == reply.sentence
+
+
+def test_the_order_at_an_event_goes_by_the_shares_before_that_event() -> None:
+    """A placement changes the share of a job, so that another one is next after the cycle."""
+    recording = replay_cycle(
+        cluster(
+            node("n1", cpu="7"),
+            [pod_group("a"), pod("a-r", "a", on="n1", requests={"cpu": "1"}), *pods("a", 2, cpu="3")],
+            [pod_group("b"), pod("b-r", "b", on="n1", requests={"cpu": "2"}), *pods("b", 1, cpu="4")],
+            conf=conf_of("drf", "predicates"),
+        )
+    )
+    opened = next(seq for seq, _ in recording.events_of_type(StateEvent))
+    assert find_next_job(recording, "", opened).sentence.startswith("default/a (queue default) is next")
+    assert find_next_job(recording).sentence.startswith("default/b (queue default) is next")
 
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:

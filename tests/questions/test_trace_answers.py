@@ -30,7 +30,7 @@ from tests.questions.trace_answers import (
     read_queue_holders,
     read_refusals,
 )
-from tests.questions.trace_figures import AMOUNTS, TraceFigures, refusing_dimensions
+from tests.questions.trace_figures import AMOUNTS, READY, TraceFigures, refusing_dimensions
 from tests.recorded import each_case, recorded, user_questions
 from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
@@ -151,6 +151,7 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
         for name, job in closed.items():
             if told["for"] in (name, *job["tasks"]):
                 assert ("did not benefit" in told["gain"]) is kept.isdisjoint(job["tasks"])
+                check_gain(told["gain"], job["tasks"])
         reply = explain_victim_choice(recording, pod)
         allowed = read.victims(deciding)
         assert (told["tier"] is not None) is (pod in allowed)
@@ -167,6 +168,14 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
         orders: Any = reply.data["orders"]  # Any: JSON
         assert not [one for one in orders if (one["sign"] == 1) is not (one["instead"] in read.popped_before)]
         assert "only candidate" not in reply.sentence or not read.popped_before
+
+
+def check_gain(text: str, tasks: Mapping[str, Any]) -> None:  # Any: JSON
+    """The node of the pod that benefited, and how many pods of its gang are ready or reserved."""
+    for pod, node in re.findall(r"benefited: (\S+) is reserved on (.*?)[.;]", text):
+        assert node == tasks[pod]["node"]
+    for count in re.findall(r"; (\d+) of minMember", text):
+        assert int(count) == sum(task["status"] in (*READY, "Pipelined") for task in tasks.values())
 
 
 def check_victim_orders(figures: TraceFigures, pod: str, reply: QuestionReply) -> None:
@@ -204,6 +213,8 @@ def check_holders(recording: Recording, lines: Sequence[Line]) -> None:
     for node, pods in read_holders(lines).items():
         holders: Any = find_holders(recording, f"node/{node}").data["holders"]  # Any: JSON
         assert pods == sorted(one["pod"] for one in holders)
+        for one in holders:
+            assert (one["status"] == "Releasing") is (one["takenBack"] == "already terminating")
 
 
 def check_limit_holders(

@@ -158,6 +158,18 @@ def test_a_placed_pod_says_why_its_node_was_chosen_and_what_speaks_for_the_next(
 def test_nodes_that_tie_are_named() -> None:
     found = explained(cluster(node("n1"), node("n2"), pod_group("j"), pods("j", 1), conf=PLAIN))
     assert any("2 nodes tie at the top score" in fact and "(n1, n2)" in fact for fact in found.dominant.facts)
+    assert "cancel out" not in " ".join(found.dominant.facts)
+
+
+@pytest.mark.parametrize(("plugin", "ties"), [("binpack", True), ("", False)])
+def test_scores_that_cancel_out_in_a_tie_are_named(plugin: str, ties: bool) -> None:
+    conf = conf_of("gang", f"predicates nodeorder {plugin}")
+    half = [pod_group("r", phase="Running"), *pods("r", 1, on="n1", requests={"cpu": "5", "memory": "50G"})]
+    mine = pods("j", 1, requests={"cpu": "1", "memory": "10G"})
+    found = explained(cluster(node("n1"), node("n2"), half, pod_group("j"), mine, conf=conf))
+    (fact,) = [one for one in found.dominant.facts if "is placed on" in one]
+    assert ties is ("since binpack, " in fact and "cancel out" in fact)
+    assert ties is fact.endswith("without binpack it would prefer n2.")
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])

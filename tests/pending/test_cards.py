@@ -10,6 +10,7 @@ from tests.releases.shown_npus import holding, npus, of_npus, placing
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 
 CUT = "nvidia: {resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory, "
@@ -100,3 +101,51 @@ def test_a_mode_that_no_card_has_is_named(asked: str, config: str | None, presen
 @pytest.mark.parametrize(("asked", "config"), [("mig", CUT), ("", CUT), ("", None), ("hami-core", None)])
 def test_a_mode_that_the_cards_have_is_not_named(asked: str, config: str | None) -> None:
     assert "vgpu-mode" not in why(of_instances(asked, config)).full_text
+
+
+def of_cards(*memories: int, used: int = 0, number: int = 2, memory: str = "", release: str = "v1.12.2") -> Explanation:
+    """The answer for a pod that asks for cards of a node with these memories; `used` is held on the first one."""
+    lines = [f"gpu-{name},10,{size},NVIDIA-A100,true,hami-core:" for name, size in zip("abc", memories, strict=False)]
+    registered = cards(1)
+    notes = {"register": "".join(lines), "handshake": "Reported 2026-10-31 23:59:50"}
+    registered["metadata"]["annotations"] = {f"volcano.sh/node-vgpu-{key}": text for key, text in notes.items()}
+    waits = asking("j-0", memory=memory)
+    plain = {"name": "sidecar", "resources": {"requests": {"cpu": "1"}}}
+    limits = {"volcano.sh/vgpu-number": str(number)} | ({"volcano.sh/vgpu-memory": memory} if memory else {})
+    waits["spec"]["containers"] = [plain, {"name": "c", "resources": {"limits": limits, "requests": {"cpu": "1"}}}]
+    runs = [pod_group("r"), held("r-0", "a", memory=used)] if used else []
+    return why(snapshot_at_release(sharing(registered, runs, pod_group("j"), waits), release))
+
+
+SETTLED = "asks the memory of one card from all of them"
+
+
+def test_one_card_too_small_for_what_another_one_settles_is_named_with_an_amount_that_fits() -> None:
+    found = of_cards(800, 1000)
+    words = (
+        "The pod asks 2 cards with 1000 memory; 1 of 2 cards of n1 qualify (1 card: its memory is short, 800 of 800 "
+    )
+    assert words in found.full_text
+    assert f"v1.12.2 {SETTLED} (fixed in v1.14.0)" in found.full_text
+    (state,) = [one for one in found.advised if one.text.startswith("State volcano.sh/vgpu-memory 800 per card")]
+    assert ("Pod/default/j-0:spec.containers[1].resources.limits[volcano.sh/vgpu-memory]=800",) == state.edits
+    assert of_cards(800, 1000, memory="800").scheduled
+
+
+def test_too_few_suitable_cards_are_counted_where_the_release_settles_nothing() -> None:
+    for found in (of_cards(800, 1000, memory="900"), of_cards(800, 1000, memory="900", release="v1.15.1")):
+        assert (
+            "2 cards with 900 memory; 1 of 2 cards of n1 qualify (1 card: its memory is short, 800 of"
+            in found.full_text
+        )
+        assert SETTLED not in found.full_text
+    busy = of_cards(1000, 1000, used=100)
+    assert "1 of 2 cards of n1 qualify (1 card: its memory is short, 900 of 1000 free)" in busy.full_text
+    assert SETTLED not in busy.full_text
+
+
+def test_cards_that_suffice_or_are_fewer_than_asked_have_other_sentences() -> None:
+    assert of_cards(800, 1000, release="v1.15.1").scheduled
+    few = of_cards(800, 1000, number=3)
+    assert "3 asked, n1 has 2 cards" in few.full_text
+    assert "qualify" not in few.full_text

@@ -99,6 +99,7 @@ def test_a_pod_that_this_cycle_places_first_is_named_where_reclaim_finds_no_vict
     assert served == next(iter(proven(snapshot, "default/j")))
     placed = "n1 had room at the start of this cycle; first-0 of default/first (queue a) was placed there first"
     assert found.dominant.facts[0].startswith(placed)
+    assert "since queue a is served before b (capacity share 0 before 0." in found.dominant.facts[0]
     again = "first-0 alone asks 4 cpu, more than the 3 that queue a deserves: it may be reclaimed once it runs"
     assert returns is any(fact.startswith(again) for fact in found.dominant.facts)
 

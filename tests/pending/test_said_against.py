@@ -253,6 +253,22 @@ def test_pods_that_a_soft_topology_spreads_are_listed_by_hyper_node(mode: str, s
     assert not told or "(1 pod)" in told[0]
 
 
+@pytest.mark.parametrize(("release", "tries"), [("v1.14.1", False), ("v1.15.1", True)])
+def test_a_release_that_tries_no_hyper_node_for_a_soft_job_is_named_with_those_that_do(
+    release: str, tries: bool
+) -> None:
+    racks = [hyper_node("r1", 1, nodes=["n1"]), hyper_node("r2", 1, nodes=["n2"])]
+    group = pod_group("j", min_member=2, networkTopology={"mode": "soft", "highestTierAllowed": 3})
+    objects = [node("n1"), node("n2"), *racks, hyper_node("top", 2, children=["r1", "r2"]), group]
+    conf = conf_of("gang", "predicates nodeorder network-topology-aware", actions="allocate")
+    found = explained(snapshot_at_release(cluster(*objects, pods("j", 2, cpu="6"), conf=conf), release))
+    assert found.scheduled
+    (fact,) = [one for one in found.dominant.facts if one.startswith("spec.networkTopology is soft")]
+    assert tries is ("HyperNodes only add to the scores of nodes" in fact)
+    words = "v1.14.1 tries no HyperNode for all of its pods together (v1.15.0, v1.14.3 do, #5206)"
+    assert tries is not (words in fact)
+
+
 @pytest.mark.parametrize(
     ("action", "told"),
     [
@@ -358,7 +374,8 @@ def test_a_class_that_pods_have_and_their_pod_group_lacks_is_put_on_the_pod_grou
 def test_pods_that_a_queue_at_its_limit_will_not_get_are_not_promised(capability: str) -> None:
     limited = {**queue(), "spec": {"weight": 1, "capability": {"cpu": capability}}}
     runs = [pod_group("r", phase="Running"), *pods("r", 1, cpu="4", on="n1")]
-    group = pod_group("j", phase="Pending", min_resources={"cpu": "2"})
+    # The capability states no memory, which then is not limited.
+    group = pod_group("j", phase="Pending", min_resources={"cpu": "2", "memory": "1G"})
     arguments = {"proportion": {"enableJobEnqueued": "false"}}
     conf = conf_of("gang", "predicates proportion", actions="enqueue, allocate", arguments=arguments)
     facts = explained(cluster(node("n1"), limited, runs, group, conf=conf)).dominant.facts
@@ -366,6 +383,7 @@ def test_pods_that_a_queue_at_its_limit_will_not_get_are_not_promised(capability
     assert (capability == "4") is any(
         "but queue default has 4 of its capability 4 cpu in use" in fact for fact in facts
     )
+    assert "memory in use" not in " ".join(facts)
 
 
 @pytest.mark.parametrize(("born", "told"), [("2026-10-31T12:00:30Z", False), ("2026-10-31T18:00:00Z", True)])

@@ -172,3 +172,12 @@ def message_of(snapshot: Snapshot) -> str | None:
 def test_explain_names_the_older_rule_without_a_condition(change: str, job: str, said: str) -> None:
     older = both(change)[1]
     assert said in explain_by_name(older, job).sentence
+
+
+def test_the_pod_that_ended_backfill_is_explained_and_either_pod_can_be_changed() -> None:
+    found = explain_by_name(both("backfill-ends-at-failure")[1], "default/b")
+    ends = "the first pod that fits no node ends backfill for all other pods (fixed in v1.12.0): "
+    assert f"{ends}the only node, n1, does not fit a-0: " in found.dominant.facts[0]
+    edits = [one.edits for one in found.advised]
+    assert ("Pod/default/a-0:-",) in edits
+    assert ("Pod/default/b-0:spec.containers[0].resources.requests[cpu]=10m",) in edits

@@ -12,6 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vcdebug.amount_text import format_numbers_apart
 from vcdebug.explain.plugins import OrderDifference, OrderMoment, explainer_for, iter_differences, smaller_first
 from vcdebug.framework.columns import ColumnSequence
 from vcdebug.framework.combine import Tiers
@@ -86,9 +87,14 @@ class OrderComparison(Struct, frozen=True):
 
     @property
     def deciding_words(self) -> str:
-        """` (priority)`: what decides; empty where everything is equal."""
+        """` (priority 10 before 0)`: what decides, with its numbers; empty where everything is equal."""
         step = self.deciding_step
-        return "" if step is None else f" ({step.difference.label})"
+        if step is None:
+            return ""
+        left, right = step.difference.left, step.difference.right
+        numbers = [value for value in (left, right) if isinstance(value, int | float) and not isinstance(value, bool)]
+        figures = format_numbers_apart(*numbers[:: -step.order_sign]) if len(numbers) == 2 else ()
+        return f" ({' '.join(filter(None, (step.difference.label, ' before '.join(figures))))})"
 
     @property
     def order_sign(self) -> int:

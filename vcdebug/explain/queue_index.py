@@ -86,9 +86,8 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
         order = order_of(recording, len(recording), "job", left, right)
         step, words = order.deciding_step, order.deciding_words
         remark = "" if step is None else step.difference.remark
-        if step is not None and isinstance(step.difference.left, int):
-            first, second = (step.difference.left, step.difference.right)[:: -1 if order.order_sign > 0 else 1]
-            words = f" ({step.difference.label} {first} before {second})"
+        # Shares differ from pair to pair, and jobs with one reason are named together.
+        words = words if step is None or isinstance(step.difference.left, int) else f" ({step.difference.label})"
         orders[left, right] = order.order_sign, words, remark
         orders[right, left] = -order.order_sign, words, remark
 

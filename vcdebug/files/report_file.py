@@ -102,7 +102,7 @@ def _iter_table_parts(table: Table) -> Iterator[str]:
     """A Markdown table; a panel becomes a block of text, as on the screen."""
     if not table.rows and not table.header and not table.footer:
         return
-    if _is_panel(table):
+    if (table.title and (table.header or table.current)) or not table.rows:
         yield fence_code(format_table(table).strip("\n"))
         return
     if table.title:
@@ -111,11 +111,6 @@ def _iter_table_parts(table: Table) -> Iterator[str]:
     if table.rows:
         yield _rows_text(table)
     yield from (_paragraph_text(line) for line in table.footer if text_of(line).strip())
-
-
-def _is_panel(table: Table) -> bool:
-    """Whether a table is a panel: it has lines around its rows, or a current row, or only lines."""
-    return bool(table.title and (table.header or table.current)) or not table.rows
 
 
 def _rows_text(table: Table) -> str:

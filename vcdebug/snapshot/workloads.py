@@ -127,7 +127,7 @@ def _volcano_pod(snapshot: Snapshot, job: Manifest, task: Mapping[str, Any], ind
     pod_spec.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
     if spec.get("priorityClassName"):
         pod_spec.setdefault("priorityClassName", spec["priorityClassName"])
-    labels = {**labels_of(template), JOB_NAME: name_of(job)}
+    labels = {**labels_of(template), JOB_NAME: name_of(job), TASK_SPEC: task["name"]}
     return _make_pod(snapshot, job, f"{name_of(job)}-{task['name']}-{index}", pod_spec, pod_annotations, labels)
 
 

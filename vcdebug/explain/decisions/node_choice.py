@@ -128,12 +128,17 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
     winner, rival, tied = choice.winner, choice.rival, choice.tied
     if rival is None:
         return f"{pod} is placed on {winner.node}, the only node that was scored."
-    if len(tied) > 1:
-        tie = f"{len(tied)} nodes tie at the top score {format_number(winner.total)} ({join_names(sorted(tied))})"
-        return f"{pod} is placed on {winner.node}; {tie}. The real scheduler picks one of them at random."
     gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in {**winner.parts, **rival.parts}}
     # The name breaks ties, so that the same recording always gives the same sentence.
-    deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part)) for pick in (max, min))
+    deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part), default="") for pick in (max, min))
+    if len(tied) > 1:
+        tie = f"{len(tied)} nodes tie at the top score {format_number(winner.total)} ({join_names(sorted(tied))})"
+        chance = "The real scheduler picks one of them at random"
+        if gaps.get(deciding_part, 0.0) > 0 and rival.total == winner.total:
+            parts = (_part_words(part, winner, rival) for part in (deciding_part, opposing_part))
+            tie += f", since {' and '.join(parts)} of {rival.node} cancel out"
+            chance += f"; without {deciding_part} it would prefer {rival.node}"
+        return f"{pod} is placed on {winner.node}; {tie}. {chance}."
     totals = format_numbers_apart(winner.total, rival.total)
     scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"
     difference = f"Largest difference: {_part_words(deciding_part, winner, rival)}."

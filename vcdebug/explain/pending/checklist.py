@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Advice, Cause, Evidence, ExplanationStep, Finding, StepState, proof_of
-from vcdebug.explain.job_view import WAITING_PHASES, JobView
+from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
@@ -295,10 +295,19 @@ def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
     if not failed:
         return None
     seq, failed_pod = failed[-1]
+    owner = view_of(view.recording, ExplainSubject(view.recording.owners.jobs[failed_pod]))
+    misfit = no_node_finding(owner.tasks[failed_pod], NodeFits(owner, owner.tasks[failed_pod], seq))
     reason = f"backfill ended at {failed_pod}, and {task.name} is behind it"
-    facts = (f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods.",)
+    fixed, path = join_names(BACKFILL_ENDS_AT_FAILURE.fixed_in), "spec.containers[0].resources.requests[cpu]=10m"
+    first = f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods"
+    facts = (f"{first} (fixed in {fixed}): {misfit.reason}.", *misfit.facts[:1])
     evidence = (Evidence(seq, f"no node fits {failed_pod}"),)
-    advice = (Advice.for_owner(f"Find out why no node fits {failed_pod}: vcdebug explain."),)
+    advice = (
+        Advice.for_owner(
+            f"Set a cpu request of 10m in {task.name}: {ALLOCATE} places it then.", f"Pod/{task.key}:{path}"
+        ),
+        Advice.queue_admin(f"Delete {failed_pod}, or change what no node fits.", f"Pod/{failed_pod}:-"),
+    )
     return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
 
 

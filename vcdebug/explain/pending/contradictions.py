@@ -33,6 +33,7 @@ from vcdebug.plugins import (
     ANNOTATIONS,
     CAPACITY,
     DEVICESHARE,
+    EXTENDER,
     NODEGROUP,
     OVERCOMMIT,
     PREDICATES,
@@ -91,12 +92,12 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
 def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contradiction]:
     """Yields what speaks against a placement or an admission, the running scheduler's own words first."""
     yield from _refusals(view)
+    yield from _plugin_doubts(view)
     for refusal in _group_refusals(view):
         # A first line that names the older release's rule has said already why that release refuses.
         known = headline.state.startswith(NOT_ADMITTED_BY)
         yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
     yield from _claim_conflicts(view)
-    yield from _uncounted_shares(view)
     yield from _broken_rules(view)
     yield from _queue_excess(view)
     for fact, advice in split_application(view):
@@ -221,6 +222,8 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
             quoted = shorten_end(message, MAX_QUOTED) if len(message) > MAX_QUOTED else message.rstrip(".")
             unbound = next(unbound_claims(view.recording.snapshot, task.pod), None) if "volume" in message else None
             why, advice = _EITHER, _compare_advice()
+            for doubt in _plugin_doubts(view, EXTENDER):
+                why, advice = doubt.facts[0], doubt.advice[0]
             if unbound is not None:
                 why = f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}."
                 advice = unbound[1]
@@ -300,15 +303,20 @@ def _pods_by_single_claim(recording: Recording) -> Mapping[str, Sequence[TaskInf
     return group_by_key((key, task) for key, task in mounts if key in claims)
 
 
-SHARES: Final = "vcdebug.explain.plugins.deviceshare:uncounted_shares"
-"""Loaded only where the plugin is configured."""
+_PLUGIN_DOUBTS: Final = {
+    DEVICESHARE: ("with no memory of its card", "vcdebug.explain.plugins.deviceshare:uncounted_shares"),
+    EXTENDER: ("the extender may reject it", "vcdebug.explain.plugins.extender:missing_answers"),
+}
+"""Plugin → words after the state, and the function that yields (fact, advice); loaded where it is configured."""
 
 
-def _uncounted_shares(view: JobView) -> Iterator[_Contradiction]:
-    """Yields a part of a card's memory in percent that the release counts as none."""
-    if DEVICESHARE in view.recording.conf.plugin_names():
-        for fact, advice in resolve_reference(SHARES)(view):
-            yield _Contradiction("with no memory of its card", (fact,), (advice,))
+def _plugin_doubts(view: JobView, *only: str) -> Iterator[_Contradiction]:
+    """Yields what a configured plugin leaves open about a placed job: of all plugins, or of the named ones."""
+    configured = view.recording.conf.plugin_names()
+    for plugin in [name for name in only or _PLUGIN_DOUBTS if name in configured]:
+        state, reference = _PLUGIN_DOUBTS[plugin]
+        for fact, advice in resolve_reference(reference)(view):
+            yield _Contradiction(state, (fact,), (advice,))
 
 
 class _KnownFault(NamedTuple):

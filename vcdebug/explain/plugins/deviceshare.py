@@ -11,7 +11,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.grouping import group_by_key
-from vcdebug.model.devices import DeviceLedger, vgpu_annotations
+from vcdebug.model.devices import DeviceLedger, container_limit, vgpu_annotations
 from vcdebug.model.devices.cards import MIG_MODE, Card, CardSharing
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
@@ -54,6 +54,8 @@ class CardOverview(NamedTuple):
 
     request: str
     cards: tuple[CardState, ...]
+    needed: int = 1
+    """Cards that the pod's first container asks for."""
 
 
 def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
@@ -80,10 +82,9 @@ def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[
 
 def _vgpu_overview(ledger: VgpuLedger, pod: Pod) -> CardOverview:
     criteria = CardFilter.of_pod(pod, ledger.rules)
-    asks = ", then ".join(map(_format_request, requests_of(pod, ledger.rules.names)))
-    first = next(ledger.resource_reqs(pod, ledger.cards), ContainerRequest(0, 0, 0))
-    states = tuple(_card_state(card, first, criteria, ledger.sharing) for card in ledger.cards.values())
-    return CardOverview(asks, states)
+    requests = tuple(ledger.resource_reqs(pod, ledger.cards)) or (ContainerRequest(0, 0, 0),)
+    states = tuple(_card_state(card, requests[0], criteria, ledger.sharing) for card in ledger.cards.values())
+    return CardOverview(", then ".join(map(_format_request, requests)), states, requests[0].number)
 
 
 def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardState, ...]]:
@@ -283,20 +284,41 @@ def _kinds_without_geometry(node: NodeInfo, ledger: VgpuLedger) -> str:
 
 
 def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Yields failures for nodes without a suitable card when the cycle ends, grouped by what the cards lack."""
-    pod, by_lack = fits.task.pod, dict[tuple[str, str], list[NodeName]]()
+    """Yields failures for nodes with too few suitable cards when the cycle ends, grouped by what the cards lack."""
+    pod, by_lack = fits.task.pod, dict[tuple[str, str, str], list[NodeName]]()
     refusing = dict.fromkeys(node.name for message in CARD_REFUSALS for node in fits.refused_for(message))
     for name in refusing:
         ledgers = fits.view.session.nodes[name].devices.values()
         for overview in [card_overview(ledger, pod) for ledger in ledgers if ledger.has_device_request(pod)]:
-            # Parts of several cards are a failure of their own.
-            if overview.cards and not any(one.suits or one.refusal == PARTIAL_CARDS for one in overview.cards):
-                by_lack.setdefault((overview.request, _format_lacks(overview)), []).append(name)
-    for (asks, lacks), names in by_lack.items():
-        free = Advice.queue_admin(f"Free a card on {join_names(names, 1)}.")
+            suiting, number = len([one for one in overview.cards if one.suits]), len(overview.cards)
+            # Parts of several cards are a failure of their own, and so is a request for more cards than there are.
+            if suiting < max(overview.needed, 1) <= number and PARTIAL_CARDS not in [c.refusal for c in overview.cards]:
+                qualify = f"{suiting} of {number} cards of {{}} qualify" if suiting else "no card of {} qualifies"
+                by_lack.setdefault((overview.request, qualify, _format_lacks(overview)), []).append(name)
+    for (asks, qualify, lacks), names in by_lack.items():
         less = Advice.for_owner("Request less of the card, or another card type.")
-        text = f"The pod asks {asks}; no card of {join_names(names)} qualifies ({lacks})"
-        yield ConstraintFailure(text, (free, less))
+        rule, less = next(_settled_memory(fits, fits.view.session.nodes[names[0]]), ("", less))
+        text = f"The pod asks {asks}; {qualify.format(join_names(names))} ({lacks}){rule}"
+        yield ConstraintFailure(text, (Advice.queue_admin(f"Free a card on {join_names(names, 1)}."), less))
+
+
+def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advice]]:
+    """Yields (clause, advice) where the release takes one card's memory as the request for all of a container."""
+    release, task = fits.view.recording.snapshot.release, fits.task
+    ledgers = node.devices.values() if release.has_older_form(VGPU_MEMORY_PERCENTAGE) else ()
+    for ledger in (one for one in ledgers if isinstance(one, VgpuLedger) and one.has_device_request(task.pod)):
+        request, free = next(iter(requests_of(task.pod, ledger.rules.names))), ledger.cards.values()
+        amounts = sorted((card.memory - card.used_memory for card in free), reverse=True)[: request.number]
+        if not request.memory and len({card.memory for card in free}) > 1 and amounts and amounts[-1] > 0:
+            names, fixed = ledger.rules.names, join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
+            stated = (container_limit(one, names.number) for one in task.pod.spec["containers"])
+            path = f"spec.containers[{[one is None for one in stated].index(False)}].resources.limits[{names.memory}]"
+            alike = [one for one in fits.view.unplaced_tasks if one.task_role == task.task_role]
+            edits = (f"Pod/{one.key}:{path}={amounts[-1]}" for one in alike)
+            enough = f"{count_noun(request.number, 'card')} of {node.name} have that"
+            words = f"State {names.memory} {amounts[-1]} per card: {enough}."
+            rule = f"; {release.display_name()} asks the memory of one card from all of them (fixed in {fixed})"
+            yield rule, Advice.for_owner(words, *edits)
 
 
 def _format_lacks(drawing: CardOverview) -> str:
@@ -305,6 +327,7 @@ def _format_lacks(drawing: CardOverview) -> str:
         if card.refusal == MEMORY_SHORT
         else card.refusal
         for card in drawing.cards
+        if not card.suits
     )
     return "; ".join(f"{count_noun(number, 'card')}: {reason}" for reason, number in lacks.items())
 

@@ -4,17 +4,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from vcdebug.amount_text import shorten_end
+from vcdebug.amount_text import join_names, shorten_end
+from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import ScoreError
+from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.plugins.extender import Extender
-from vcdebug.plugins.extender.answers import ANY_KEY
+from vcdebug.plugins.extender import MANAGED_KEY, Extender
+from vcdebug.plugins.extender.answers import ANY_KEY, missing_text
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
+from vcdebug.releases.queues import EXTENDER_BASIC
 
 FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
 SCORE_FORMULA: Final = "nodeScore of the answer, added unchanged; a node that it does not name gets 0"
@@ -89,6 +93,29 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     score = 0.0 if scores is None else float(scores.total[asked_node.row_index])
     terms = call_terms(plugin, hooks.BATCH_NODE_ORDER.method, asked_node.task.key)
     return Equation(f"extender on {asked_node.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
+
+
+REJECTING: Final = ("predicate", hooks.JOB_ENQUEUEABLE.method, "overused", "allocate_func")
+"""Methods whose answer can reject a job or its pods."""
+
+
+def missing_answers(view: JobView) -> Iterator[tuple[str, Advice]]:
+    """Yields (fact, advice) if the webhook was to judge the job, its pods or its queue, and no answer is known."""
+    plugin, release = plugin_of(view.recording, Extender), view.recording.snapshot.release
+    missing = {note.text for note in view.recording.notes if note.code == EXTENDER_UNKNOWN}
+    keys = (*(task.key for task in view.placed_tasks), view.job.uid, view.queue.name)
+    calls = ((plugin.verbs.get(method, ""), key) for key in keys for method in REJECTING)
+    for verb, key in [call for call in calls if missing_text(*call) in missing][:1]:
+        fact = f"The extender at {plugin.webhook_url} is asked `{verb}` about {key}; its answer is not in the snapshot."
+        words = "Replay with its answers (--extender-url), and see its log about this."
+        extended = any("/" in name for task in view.tasks.values() for name, _ in task.init_resreq.items())
+        if MANAGED_KEY not in plugin.arguments.raw and not extended:
+            fact = f"{fact} {MANAGED_KEY} is not set, so it judges every pod."
+            reads = (
+                f" ({join_names(EXTENDER_BASIC.fixed_in)} reads that)" if release.has_older_form(EXTENDER_BASIC) else ""
+            )
+            words = f"Set {MANAGED_KEY} to what the extender manages{reads}; it then judges only pods that ask for it."
+        yield fact, Advice.from_outside(words, AdviceHarm.CLUSTER)
 
 
 EXPLAINER = PluginExplainer(

@@ -36,7 +36,7 @@ from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
 from vcdebug.snapshot.manifest import object_in, object_list, spec_of
 
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -345,6 +345,9 @@ def topology_facts(view: JobView) -> Iterator[str]:
         scored = "HyperNodes only add to the scores of nodes"
         if NetworkTopologyAware.name not in view.recording.conf.plugin_names():
             scored = f"without plugin {NetworkTopologyAware.name}, HyperNodes do not count"
+        elif release.has_older_form(SOFT_TO_HARD):
+            fixed = f"{join_names(SOFT_TO_HARD.fixed_in)} do, {SOFT_TO_HARD.pull}"
+            scored = f"{release.display_name()} tries no HyperNode for all of its pods together ({fixed})"
         keeps = "mode hard with highestTierAllowed keeps the pods together"
         yield f"spec.networkTopology is soft, so {scored}, and the pods are in {places}; {keeps}."
     topologies = (policy.network_topology for policy in view.job.pod_group.sub_group_policies)

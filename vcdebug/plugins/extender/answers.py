@@ -123,8 +123,12 @@ class WebhookAnswers:
 
     def note_missing(self, verb: str, key: str) -> None:
         """Note at the next event that the answer is missing."""
-        object_text = f" about {key}" if key else ""
-        note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{object_text}")
+        note_unknown(self._ssn, EXTENDER_UNKNOWN, missing_text(verb, key))
+
+
+def missing_text(verb: str, key: str) -> str:
+    """The note about a call whose answer is missing; an empty key stands for the session."""
+    return f"the extender would have been asked `{verb}`{f' about {key}' if key else ''}"
 
 
 # Conversion of a webhook response to an answer in the form of extender.json.

@@ -380,8 +380,9 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
     has_old_size = resources == old.min_resource_list or new.min_resource_list is None
     if templates and has_old_size:
         # A smaller minMember stands for fewer replicas.
-        manifests = [pod for pod, replicas in templates for _ in range(min(replicas, _MAX_PLACEHOLDERS + 1))]
-        documents = manifests[:count] if new.min_member < old.min_member else manifests
+        numbered = [(pod, at) for pod, replicas in templates for at in range(min(replicas, _MAX_PLACEHOLDERS + 1))]
+        made = numbered[:count] if new.min_member < old.min_member else numbered
+        documents = [{**pod, "metadata": _in_subgroup(new, metadata_of(pod), at, count)} for pod, at in made]
         sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod))}" for pod, each in templates)
         words = f"{', '.join(sizes)}, from the pod template"
     elif pod_requests and (count > 1 or _fits_some_node(before, amounts)):
@@ -424,15 +425,21 @@ def _iter_placeholder_metadata(group: PodGroup, count: int) -> Iterator[JsonObje
     roles = [role for role, minimum in group.min_task_member.items() for _ in range(minimum)]
     for number in range(count):
         role = roles[number] if number < len(roles) else ""
-        labels: dict[str, str] = {TASK_SPEC_KEY: role} if role else {}
-        for policy in group.sub_group_policies:
-            match_labels = (policy.label_selector or {}).get("matchLabels") or {}
-            # One label set per pod: a policy for another role keeps its pods.
-            if all(labels.setdefault(key, value) == value for key, value in match_labels.items()):
-                subgroup = str(number // max(policy.sub_group_size or count, 1))
-                labels.update(dict.fromkeys(policy.match_label_keys, subgroup))
-        annotations = {TASK_SPEC_KEY: role} if role else {}
-        yield {"annotations": {GROUP_ANNOTATION: group.name, **annotations}, **({"labels": labels} if labels else {})}
+        own = {TASK_SPEC_KEY: role} if role else {}
+        stated = {"annotations": {GROUP_ANNOTATION: group.name, **own}, **({"labels": own} if own else {})}
+        yield _in_subgroup(group, stated, number, count)
+
+
+def _in_subgroup(group: PodGroup, metadata: JsonObject, number: int, count: int) -> JsonObject:
+    """The metadata of the `number`-th pod with the labels that put it into a subgroup of its PodGroup."""
+    labels = {**(metadata.get("labels") or {})}
+    for policy in group.sub_group_policies:
+        match_labels = (policy.label_selector or {}).get("matchLabels") or {}
+        # One label set per pod: a policy for another role keeps its pods.
+        if all(labels.setdefault(key, value) == value for key, value in match_labels.items()):
+            subgroup = str(number // max(policy.sub_group_size or count, 1))
+            labels.update(dict.fromkeys(policy.match_label_keys, subgroup))
+    return {**metadata, **({"labels": labels} if labels else {})}
 
 
 def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:

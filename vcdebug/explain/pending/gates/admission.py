@@ -255,7 +255,9 @@ def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:
 def _used_capability(view: JobView, task: TaskInfo) -> str:
     """Words about the queue's capability where its jobs use so much of it that the pod exceeds it; else empty."""
     jobs = [job for job in view.session.jobs.values() if job.queue == view.queue.name]
-    for name, limit in Resource.from_list(view.queue.capability).items() if view.queue.capability else ():
+    limits = Resource.from_list(view.queue.capability or {})
+    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
+    for name, limit in [(name, limits.get(name)) for name in view.queue.capability or ()]:
         held, asked = fsum(job.allocated.get(name) for job in jobs), task.resreq.get(name)
         if asked and held + asked > limit:
             texts = format_amounts_apart(name, held, limit)

@@ -101,11 +101,23 @@ class Terminal:
                 self.shown += os.read(self._pty, 1 << 16)
                 last = Cost(self._used() - before, time.perf_counter() - begin)
                 since, used = time.perf_counter(), self._used(main=True)
-            elif self._used(main=True) - used > HARDLY:
+            elif self._is_runnable() or self._used(main=True) - used > HARDLY:
                 since, used = time.perf_counter(), self._used(main=True)
             elif time.perf_counter() - since > STILL and words in self.shown:
                 return last
         raise TimeoutError(f"still at work after {LONGEST} s")
+
+    def settle(self) -> None:
+        """Read until no thread has had work for a while."""
+        used = -1.0
+        while self._used() - used > HARDLY:
+            used = self._used()
+            self._rest(0.0, time.perf_counter())
+            time.sleep(2 * STILL)
+
+    def _is_runnable(self) -> bool:
+        """Whether the drawing thread works, or waits for a processor, as on a busy machine."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
 
     def _used(self, *, main: bool = False) -> float:
         """Processor seconds so far, of all threads or of the drawing thread."""

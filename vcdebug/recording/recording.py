@@ -161,7 +161,7 @@ class Recording:
 
         `step` is called between the parts, and may raise to stop.
         """
-        _ = self.timeline.tasks, self.timeline.opening_counts, self.span_tree
+        _ = self.timeline.tasks, self.timeline.opening_counts, self.timeline.opening_on_node, self.span_tree
         step()
         self.index.build_all(step)
 

@@ -263,7 +263,7 @@ class _Changes:
             if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
                 self._style = style
             if self._style == style or (not run.text.strip(" ") and self._grounds[self._style] == style):
-                joined = before._replace(text=f"{before.text}{self._passed}{run.text}")
+                joined = _Run(before.row, before.column, f"{before.text}{self._passed}{run.text}")
                 self._runs.setdefault(self._style, []).append(joined)
                 self._place, self._passed = (run.row, run.end), ""
                 return

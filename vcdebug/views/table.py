@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import NamedTuple, overload
 
 from msgspec import Struct
@@ -145,7 +145,7 @@ class RowsOnDemand(Sequence[Row]):
     def longest_key(self, prefix: str) -> int:
         """The length of the longest key without the prefix, found once: each layout asks for it."""
         if prefix not in self._longest:
-            self._longest[prefix] = max((len(key.removeprefix(prefix)) for key in self.keys), default=0)
+            self._longest[prefix] = max(map(len, map(str.removeprefix, self.keys, repeat(prefix))), default=0)
         return self._longest[prefix]
 
     def map_rows(self, change: Callable[[Row], Row], name: object) -> RowsOnDemand:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.screen import Screen
+from textual.widget import Widget
 
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
@@ -51,6 +52,8 @@ class MainScreen(Screen[NextScreen]):
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Footer,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
+    # The two widgets that lose and get the focus are drawn again; Textual would draw all of the screen.
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
     def __init__(self, start: Start, settings: UserSettings, store: SessionStore) -> None:
         super().__init__()

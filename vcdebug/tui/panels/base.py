@@ -71,6 +71,12 @@ class Panel(Grid):
         """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""
         return name_jobs_of_table(self.extra.build_table(moment), moment.recording.job_names)
 
+    def set_content_size(self, size: Size) -> None:
+        """Take the size of all lines without laying the screen out again: a panel has its place whatever it holds."""
+        self.set_reactive(Panel.virtual_size, size)
+        self.vertical_scrollbar.window_virtual_size = size.height
+        self.scroll_y = self.scroll_y  # kept within the content
+
     def on_mount(self) -> None:
         if self._frame_title is None:
             self.set_frame_title(self.shows.title)

@@ -44,7 +44,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     Grid {
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; height: 1fr;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-y: scroll; height: 1fr;
         scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
     }
@@ -222,8 +222,12 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._laid_out_for = width
         self._layout = self._layout_for(width)
-        self.virtual_size = Size(width, self._layout.total_lines)
+        self.set_content_size(Size(width, self._layout.total_lines))
         self.request_redraw()
+
+    def set_content_size(self, size: Size) -> None:
+        """Take the size of all lines; the screen is laid out again if it differs, since a page is as high as them."""
+        self.virtual_size = size
 
     @property
     def wraps_rows(self) -> bool:
@@ -231,8 +235,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The number of lines of the content, for `height: auto`; `width` includes the scrollbar's column."""
-        return max(self._layout_for(width - self.scrollbar_gutter.width).total_lines, 1)
+        """The number of lines, for `height: auto`, or those of the screen; `width` includes the scrollbar's column."""
+        self.first_width = width - self.scrollbar_gutter.width
+        # Textual enters a height into a map of the screen, which takes long for 200,000 lines.
+        return min(max(self._layout_for(self.first_width).total_lines, 1), viewport.height)
 
     def _layout_for(self, width: int) -> TableLayout:
         """The layout for a width; the last one is reused while rows, columns and width are the same."""

@@ -73,14 +73,8 @@ def devices_of_pods(recording: Recording) -> Mapping[tuple[TaskKey, NodeName], S
     bound = {
         (effect.task, effect.node): task_of(recording, effect.task).pod for effect in cycle_effects(recording).bound
     }
-    # Most clusters have no such devices, and an entry per pod would take long.
-    with_devices = {name for name, node in session.nodes.items() if node.devices}
-    tasks = (task for job in session.jobs.values() for task in job.tasks.values())
-    held = {
-        (task.key, task.node_name): task.pod
-        for task in tasks
-        if task.node_name in with_devices or (cpus and task.node_name)
-    }
+    tasks = [task for job in session.jobs.values() for task in job.tasks.values()]
+    held = {(task.key, task.node_name): task.pod for task in tasks if task.node_name}
     for (task, host), pod in (held | bound).items():
         node = session.nodes.get(host)
         ledgers = [] if node is None else [each for each in node.devices.values() if each.has_device_request(pod)]

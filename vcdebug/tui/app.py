@@ -248,7 +248,7 @@ class TerminalWatch:
 
     def _leave_without_terminal(self) -> None:
         if is_hung_up(0):
-            discard_output()
+            redirect_fds(os.devnull, 0, 1, 2)  # writing to a lost terminal raises
         self._end_soon(0, lambda: None)
         self._end_app(0)
 
@@ -285,11 +285,6 @@ def is_hung_up(descriptor: int) -> bool:
     poller = select.poll()
     poller.register(descriptor, 0)
     return bool(poller.poll(0))
-
-
-def discard_output() -> None:
-    """Redirect the standard streams to the null device: writing to a lost terminal raises."""
-    redirect_fds(os.devnull, 0, 1, 2)
 
 
 def redirect_fds(path: str, *descriptors: int) -> None:

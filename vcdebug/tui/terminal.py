@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import get_character_cell_size
 from rich.segment import Segment
-from textual import events
+from textual import constants, events
 from textual.color import Color
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import LineFilter
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 POLL_SECONDS: Final = 0.1
 """Between two checks whether the screen is closed."""
 READ_BYTES: Final = 4096
+ESCAPE: Final = "\x1b"
+REST_OF_ESCAPE: Final = "[27u"
+"""Makes a byte certainly Esc that may also begin another key: Textual waits 100 to 200 ms for more."""
+ESCAPE_SECONDS: Final = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.025
+"""Seconds in which the rest of a key follows its first byte."""
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a callback in a closed message queue is given up."""
 FOLLOW_LAPS: Final = 3
@@ -191,7 +196,8 @@ class TerminalContent:
             del texts[start]
         texts[column] = (text, style, end)
         # Over another text of this frame, or in two cells or none, a character needs the frame's own order.
-        if not (changes.cover(row, column, end) and (text.isascii() or all(map(_is_narrow, {*text})))):
+        is_narrow = text.isascii() or all(get_character_cell_size(sign) == 1 for sign in {*text})
+        if not (changes.cover(row, column, end) and is_narrow):
             return False
         ground, line = self._grounds[style], self._lines[row]
         cells: list[Cell | None] = [(character, ground if character == " " else style) for character in text]
@@ -208,10 +214,6 @@ class TerminalContent:
             hand_on(row, column + start, text[start:end], style)
             start = end
         return True
-
-
-def _is_narrow(character: str) -> bool:
-    return character.isascii() or get_character_cell_size(character) == 1
 
 
 class _Run(NamedTuple):
@@ -359,7 +361,10 @@ class TerminalDriver(LinuxDriver):
         while not self.exit_event.is_set():
             if select.select([terminal], [], [], POLL_SECONDS)[0]:
                 data = os.read(terminal, READ_BYTES)
-                os.write(target, decoder.decode(data).encode())
+                text = decoder.decode(data)
+                if text.endswith(ESCAPE) and not select.select([terminal], [], [], ESCAPE_SECONDS)[0]:
+                    text += REST_OF_ESCAPE
+                os.write(target, text.encode())
                 if not data:  # a closed terminal is always ready
                     self.exit_event.wait(POLL_SECONDS)
 

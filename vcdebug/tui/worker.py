@@ -18,7 +18,6 @@ from textual.message import Message
 
 from vcdebug.amount_text import TimeEstimate, format_percent
 from vcdebug.debugger.captures import CaptureSeries
-from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.recording_files import RecordingCache, cache_key
@@ -32,7 +31,7 @@ from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.snapshot.sources import find_bundled, find_snapshots
-from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
+from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 
 SnapshotSource = str | BinaryIO
 
@@ -166,11 +165,6 @@ class ProgressReporter:
     def _post_text(self, text: str) -> None:
         self._posted_at = monotonic()
         self.post(Progress(text))
-
-
-def run_task(task: Callable[[], CommandReply], ticket: int = 0) -> Message:
-    """The message of a command's long work; called in a thread of its own."""
-    return run_or_failure_message(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
 
 
 def run_or_failure_message(task: Callable[[], Message], make_failure: Callable[[str], Message]) -> Message:

@@ -62,7 +62,8 @@ class BackgroundWork:
     def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
         ticket, task = tasks.popitem()
         self._thread_state.ticket = ticket
-        self._post(worker.run_task(task, ticket))
+        make_reply, make_failure = (lambda: WorkDone(task(), "", ticket)), (lambda line: WorkDone(None, line, ticket))
+        self._post(worker.run_or_failure_message(make_reply, make_failure))
 
     def is_awaited(self, event: WorkDone) -> bool:
         """Whether the finished work is the current one, and was not stopped."""

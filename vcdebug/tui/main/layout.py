@@ -268,10 +268,6 @@ class MainLayout(Widget):
         """The keys of the panels; they stay as they are at the start."""
         return panel_keys_in_force(self.screen)
 
-    @property
-    def first_panel(self) -> Panel:
-        return self.get_panel(MIDDLE_PANELS[0])
-
     def bring_panel(self, name: str) -> Panel | None:
         """Show the panel with this prefix (4 letters suffice); returns the panel, or None without one."""
         match = next((panel for panel in PANEL_VIEWS if name and panel.startswith(name.lower()[:4])), None)
@@ -317,7 +313,7 @@ class MainLayout(Widget):
         self.tabs.active = self.docked_panel
         if places != self.places:
             self.places = places
-            self.first_panel.refresh(layout=True)  # Textual arranges again only when a child asks
+            self.tabs.refresh(layout=True)  # Textual arranges again only when a child asks
 
     def _find_places(self) -> PanelPlaces:
         """The places for the current state."""

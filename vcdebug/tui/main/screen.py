@@ -150,7 +150,7 @@ class MainScreen(Screen[NextScreen]):
         self._panels.tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
         self.query_one(FirstKeys).display = not self.start.lesson and self.store.claim_first_time()
         self._header.name_shown = self.start.name
-        self.set_focus(self._panels.first_panel)
+        self.set_focus(self._panels.get_panel(MIDDLE_PANELS[0]))
         self.run_worker(self._load_and_replay, thread=True, exclusive=True)
 
     def on_unmount(self) -> None:

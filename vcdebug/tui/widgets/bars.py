@@ -96,7 +96,8 @@ class Header(Widget):
     def _reason_text(self, moment: DebuggerState) -> Text:
         if self.progress:
             return Text(_progress_text(self.progress, self.size.width * 2 // 3), style="italic")
-        return Text(_reason_words(moment), style="italic")
+        reason = "" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason)
+        return Text(moment.recording.job_names.in_text(reason), style="italic")
 
     def _right_text(self, moment: DebuggerState) -> Text:
         enabled_count = len([status for status in moment.breakpoints if status.enabled])
@@ -115,11 +116,6 @@ class Header(Widget):
         if problems:
             parts.append(count_noun(len(problems), "problem"))
         return Text((PART_SEPARATOR if self.app.size.width >= ROOMY_WIDTH else "  ").join(parts))
-
-
-def _reason_words(moment: DebuggerState) -> str:
-    reason = "" if moment.reason in QUIET_REASONS else capitalize_first(moment.reason)
-    return moment.recording.job_names.in_text(reason)
 
 
 def _function_text(moment: DebuggerState, room: int) -> Text:

@@ -273,7 +273,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         around = enclosing_rows(self.table.depths, self.cursor) if self._rows is self.table.rows else []
         sticky_count = len(self._sticky_lines()) + min(len(around), self._rows_around_at_most)
         top = 0 if self.cursor == 0 else max(line - sticky_count, 0)
-        height = max(1, line - top + self._layout.line_count(self.cursor))
+        line_count = len([placed for placed in self._layout.body if placed.row == self.cursor]) or 1
+        height = max(1, line - top + line_count)
         region = Region(0, top, 1, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
 
@@ -295,8 +296,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Redraw the changed lines after scrolling, since some may show the same as before."""
-        if self.show_vertical_scrollbar:
-            self.vertical_scrollbar.position = new_value
+        self.vertical_scrollbar.position = new_value
         self.request_redraw()
 
     def notify_style_update(self) -> None:

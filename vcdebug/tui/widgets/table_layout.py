@@ -92,10 +92,6 @@ class TableLayout(NamedTuple):
             return len(self.top) + row
         return len(self.top) + next((i for i, placed in enumerate(self.body) if placed.row == row), 0)
 
-    def line_count(self, row: int) -> int:
-        """How many lines a row takes."""
-        return len([placed for placed in self.body if placed.row == row]) or 1
-
     def placed_line(self, index: int, row: Row) -> PlacedLine:
         """The line of a row in a table with one line per row."""
         if self.tree is not None:

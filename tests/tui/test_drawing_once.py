@@ -1,6 +1,7 @@
 """What a key draws: one frame of the changed widgets, without a new layout of the screen."""
 
 import pytest
+from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -35,21 +36,39 @@ async def test_a_panel_stays_within_its_lines_when_they_become_fewer() -> None:
         assert flow.scroll_offset.y <= max(flow.virtual_size.height - flow.size.height, 0)
 
 
-async def test_another_focus_draws_only_the_panels_that_it_concerns(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Region]:
+    """The parts of the header that are drawn."""
+    regions: list[Region] = []
+    render_lines = Header.render_lines
+
+    def noted(header: Header, crop: Region) -> list[Strip]:
+        regions.append(crop)
+        return render_lines(header, crop)
+
+    monkeypatch.setattr(Header, "render_lines", noted)
+    return regions
+
+
+async def test_another_focus_draws_only_the_panels_that_it_concerns(drawn: list[Region]) -> None:
     async with opened("preempt-works") as desk:
         await desk.press("s")
         await desk.until_at_rest()
-        drawn: list[Region] = []
-        render_lines = Header.render_lines
-
-        def noted(header: Header, crop: Region) -> list[Strip]:
-            drawn.append(crop)
-            return render_lines(header, crop)
-
-        monkeypatch.setattr(Header, "render_lines", noted)
+        drawn.clear()
         await desk.press("tab")
         await desk.until_at_rest()
         assert [] == drawn
+
+
+async def test_a_resize_draws_the_whole_screen_even_while_a_key_holds_back_frames(drawn: list[Region]) -> None:
+    async with opened("preempt-works") as desk:
+        await desk.until_at_rest()
+        with desk.app.batch_update():
+            desk.app.post_message(events.Resize(desk.app.size, desk.app.size))
+            await desk.pause()
+            drawn.clear()
+        desk.app.screen.check_idle()
+        await desk.until(lambda: bool(drawn), "the header is drawn")
 
 
 async def test_a_page_is_laid_out_with_its_rows_at_once() -> None:

@@ -78,6 +78,9 @@ class VcdebugApp(App[int]):
         else:
             self.open_snapshot(self.start)
 
+    def on_resize(self) -> None:
+        self.screen.refresh()  # the frame of the new size is lost if a key holds back frames
+
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables, with text colours adjusted for contrast."""
         self.theme_variables = readable_variables(self.current_theme, super().get_css_variables(), grey=self.no_color)

@@ -313,7 +313,7 @@ class MainLayout(Widget):
         self.tabs.active = self.docked_panel
         if places != self.places:
             self.places = places
-            self.tabs.refresh(layout=True)  # Textual arranges again only when a child asks
+            self.get_panel(MIDDLE_PANELS[0]).refresh(layout=True)  # Textual arranges again only when a child asks
 
     def _find_places(self) -> PanelPlaces:
         """The places for the current state."""

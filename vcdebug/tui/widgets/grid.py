@@ -273,8 +273,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         around = enclosing_rows(self.table.depths, self.cursor) if self._rows is self.table.rows else []
         sticky_count = len(self._sticky_lines()) + min(len(around), self._rows_around_at_most)
         top = 0 if self.cursor == 0 else max(line - sticky_count, 0)
-        line_count = len([placed for placed in self._layout.body if placed.row == self.cursor]) or 1
-        height = max(1, line - top + line_count)
+        height = max(1, line - top + (len([placed for placed in self._layout.body if placed.row == self.cursor]) or 1))
         region = Region(0, top, 1, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
 

@@ -197,7 +197,18 @@ def test_a_question_names_the_configuration_that_is_assumed(tmp_path: Path) -> N
 def test_without_a_configuration_the_answer_names_the_one_that_is_assumed(tmp_path: Path) -> None:
     out = call(["explain", put(tmp_path, whole()[0]), "llm-finetune"])[1]
     assert "the snapshot has no scheduler configuration" in out
-    assert "actions enqueue, allocate, backfill" in out
+    assert "actions enqueue, allocate, backfill): add the output of `kubectl get configmaps " in out
+
+
+@pytest.mark.parametrize("case", ["3990-elastic-job-keeps-its-gpus", "3510-capacity-without-reclaim-action"])
+def test_a_first_line_that_blames_the_actions_says_that_they_are_assumed(case: str) -> None:
+    part = load_snapshot(recorded_path(f"threads/{case}"))
+    part.scheduler_conf = None
+    recording = replay_cycle(part)
+    sentences = [explain_by_name(recording, job).sentence for job in recording.session.jobs]
+    blamed = [sentence for sentence in sentences if "actions (" in sentence]
+    assert blamed
+    assert all("is not in the assumed actions (enqueue, allocate, backfill)" in sentence for sentence in blamed)
 
 
 def test_the_name_of_an_owner_is_enough() -> None:

@@ -78,6 +78,12 @@ class JobView:
         return self.recording.conf.facts_of(action)
 
     @cached_property
+    def actions_text(self) -> str:
+        """`actions (enqueue, allocate)`: the configured ones, or that they are assumed, since the snapshot has none."""
+        assumed = "" if self.recording.snapshot.scheduler_conf is not None else "the assumed "
+        return f"{assumed}actions ({', '.join(self.actions)})"
+
+    @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
         tasks = sorted(self.job.tasks.values(), key=lambda task: task.key)

@@ -340,7 +340,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:
     """The finding for a pod without requests if no configured action places such pods."""
-    reason = f"{task.name} requests no resources, and {BACKFILL} is not in actions ({', '.join(view.actions)})"
+    reason = f"{task.name} requests no resources, and {BACKFILL} is not in {view.actions_text}"
     evidence = _last_action_evidence(view, "the last action ends, and no action tried it")
     advice = (
         Advice.for_owner(f"Set a cpu or memory request in {task.name}."),

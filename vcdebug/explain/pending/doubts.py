@@ -233,8 +233,9 @@ def doubt_of_input(recording: Recording) -> str:
             f"only namespace {provenance.namespace} was read; pods of other namespaces use room that is not known"
         )
     if recording.snapshot.scheduler_conf is None and recording.session.jobs:
-        actions = ", ".join(recording.conf.actions)
-        doubts.append(f"the snapshot has no scheduler configuration; the built-in one is assumed (actions {actions})")
+        assumed = f"the built-in one is assumed (actions {', '.join(recording.conf.actions)})"
+        supply = "add the output of `kubectl get configmaps -n volcano-system -o yaml`"
+        doubts.append(f"the snapshot has no scheduler configuration; {assumed}: {supply}")
     doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
     if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")

@@ -178,7 +178,7 @@ def _too_late_finding(view: JobView) -> Finding:
     first = next(action for action in view.actions if view.facts_of(action).places)
     steps = ((_first_scheduling_seq(view.recording), f"{first} begins"), (view.action_ends(ENQUEUE), f"{ENQUEUE} ends"))
     evidence = tuple(sorted(Evidence(seq, text) for seq, text in steps if seq is not None))
-    reason = f"enqueue comes later in actions ({', '.join(view.actions)})"
+    reason = f"enqueue comes later in {view.actions_text}"
     advice, state = (Advice.cluster_admin("Put enqueue first in actions."),), f"was not admitted before {first} ran"
     return view.pending(Cause.TOO_LATE, reason, {}, evidence, advice, state=state)
 

@@ -160,7 +160,7 @@ def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Findin
 
 def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
     nodes = join_names(dict.fromkeys(node for _, node in trial.placements))
-    reason = f"no node has free room for {task.name}, and {trial.action} is not in actions ({', '.join(view.actions)})"
+    reason = f"no node has free room for {task.name}, and {trial.action} is not in {view.actions_text}"
     placed = f"With {trial.action} (replayed): {count_noun(len(trial.placements), 'pod')} placed on {nodes}"
     other_pods = count_noun(trial.evicted_for_others, "pod")
     other_evictions = f", and {other_pods} for other jobs" if trial.evicted_for_others else ""

@@ -43,6 +43,10 @@ HOLDS = [
     "1 == 1.0 && 2 > 1.5 && 0x10 == 16 && 1e3 == 1000.0 && true != null",
     f'{GPU}.model != 100 && {GPU}.fast != 0 && [1, "1"] != ["1", 1]',
     'string(5) == "5" && int("7") == 7 && double(2) == 2.0',
+    " || ".join([f"{GPU}.index == {number}" for number in range(3, 900)] + [f"{GPU}.index == 2"]),
+    " && ".join(f"{GPU}.index != {number}" for number in range(3, 900)),
+    f"{GPU}.size == 1 || {GPU}.index == 3 || {GPU}.index == 2",
+    f"{GPU}.index == 3 && {GPU}.fast || {GPU}.index == 2 && !{GPU}.fast",
 ]
 FAILS = {
     f"{GPU}.size == 1": "no such key: size",
@@ -67,7 +71,7 @@ UNDECIDED = [
     "'a'.matches('a++')",
     "'a'.matches('a{2000}')",
     "(" * 3000 + "true" + ")" * 3000,
-    "true && " * 3000 + "true",
+    "1 + " * 3000 + "1 == 3001",
     "[1, 2].sum() == 3",
     "device.driver == 'x",
     "1 +",

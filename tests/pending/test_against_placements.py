@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.pending.test_component_reports import report, volcano_job
 from tests.pending.test_scheduler_down import seen_node
 from tests.pending.test_workloads import explained, owned
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.decisions.node_choice import RankedChoice, ScoredNode, choice_sentence
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -169,7 +171,23 @@ def test_scores_that_cancel_out_in_a_tie_are_named(plugin: str, ties: bool) -> N
     found = explained(cluster(node("n1"), node("n2"), half, pod_group("j"), mine, conf=conf))
     (fact,) = [one for one in found.dominant.facts if "is placed on" in one]
     assert ties is ("since binpack, " in fact and "cancel out" in fact)
-    assert ties is fact.endswith("without binpack it would prefer n2.")
+    assert ties is fact.endswith("without binpack n2 would score higher than n1.")
+
+
+@pytest.mark.parametrize("gaps", [(5.0, -3.0, -2.0), (1.0, 1.0, -2.0), (4.0, -1.0, -1.0, -2.0), (2.0, 0.0, -2.0)])
+def test_the_parts_that_are_said_to_cancel_out_do_so(gaps: tuple[float, ...]) -> None:
+    parts = [
+        {f"part{at}": float(each) for at, each in enumerate(own)} for own in ([9.0 + gap for gap in gaps], [9.0] * 4)
+    ]
+    first, second = (
+        ScoredNode(name, 36.0, {key: own[key] for key in parts[0]}) for name, own in zip("ab", parts, strict=True)
+    )
+    sentence = choice_sentence("default/j-0", RankedChoice([first, second], first, second, ("a", "b")))
+    named = re.findall(r"(part\d), (\d+) against (\d+)", sentence)
+    assert [name for name, *_ in named] == sorted(
+        (f"part{at}" for at, gap in enumerate(gaps) if gap), key=lambda name: (-gaps[int(name[4:])], name)
+    )
+    assert sum(int(left) - int(right) for _, left, right in named) == 0
 
 
 @pytest.mark.parametrize("elsewhere", [True, False])

@@ -132,6 +132,34 @@ def test_one_card_too_small_for_what_another_one_settles_is_named_with_an_amount
     assert of_cards(800, 1000, memory="800").scheduled
 
 
+def of_kinds(asked: str, *, memory: str = "", used: int = 0) -> Explanation:
+    """As `of_cards`, for one card of kind A and one of kind B, and a pod that accepts one kind."""
+    registered, waits = cards(1), asking("j-0", memory=memory)
+    lines = "gpu-a,10,800,NVIDIA-A,true,hami-core:gpu-b,10,1000,NVIDIA-B,true,hami-core:"
+    notes = {"register": lines, "handshake": "Reported 2026-10-31 23:59:50"}
+    registered["metadata"]["annotations"] = {f"volcano.sh/node-vgpu-{key}": text for key, text in notes.items()}
+    waits["metadata"]["annotations"]["nvidia.com/use-gputype"] = asked
+    amounts = {"volcano.sh/vgpu-memory": memory} if memory else {"volcano.sh/vgpu-number": "2"}
+    waits["spec"]["containers"][0]["resources"] = {"limits": amounts, "requests": {"cpu": "1"}}
+    runs = [pod_group("r"), *(held(f"r-{name}", name, memory=used) for name in "ab" if used)]
+    return why(snapshot_at_release(sharing(registered, runs, pod_group("j"), waits), "v1.12.2"))
+
+
+@pytest.mark.parametrize("asked", ["NVIDIA-B", "NVIDIA-C"])
+def test_the_memory_of_one_card_is_not_blamed_for_cards_of_another_kind(asked: str) -> None:
+    found = of_kinds(asked)
+    assert "the pod's annotations do not accept it" in found.full_text
+    assert SETTLED not in found.full_text
+    assert not any(words.startswith("State ") for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("memory", ["0", "500m"])
+def test_memory_of_no_whole_amount_without_a_number_of_cards_is_explained(memory: str) -> None:
+    found = of_kinds("NVIDIA", memory=memory, used=100)
+    assert "no card of n1 qualifies (1 card: its memory is short, 700 of 800 free" in found.full_text
+    assert not any(words.startswith("State ") for words in found.advice_texts)
+
+
 def test_too_few_suitable_cards_are_counted_where_the_release_settles_nothing() -> None:
     for found in (of_cards(800, 1000, memory="900"), of_cards(800, 1000, memory="900", release="v1.15.1")):
         assert (

@@ -282,17 +282,21 @@ def test_the_minimum_of_a_gang_whose_pods_all_exist_is_held_against_what_they_as
     assert is_stale == (bool(reserved) and not any(reserved))
 
 
-def replicated(count: int, size: int, running: int) -> Snapshot:
-    """Replicas of a LeaderWorkerSet on full nodes: the leaders in one PodGroup, each worker in its own."""
+def replicated(count: int, size: int, running: int, whole: int = 0) -> Snapshot:
+    """Replicas of a LeaderWorkerSet on full nodes: the leaders in one PodGroup, each worker in its own.
+
+    The last `whole` ones run all of their pods.
+    """
     labels = "leaderworkerset.sigs.k8s.io"
     objects: list[Any] = [node(f"n{number}", cpu="1") for number in range(running)]
+    objects += [node("big", cpu=str(whole * size))] if whole else []
     for index in range(count):
-        on = f"n{index}" if index < running else ""
+        on = "big" if index >= count - whole else f"n{index}" if index < running else ""
         leader, *workers = (f"vllm-{index}", *(f"vllm-{index}-{number}" for number in range(1, size)))
         made = [*pods("leaders", 1, prefix=leader, cpu="1", on=on)]
         for worker in workers:
             objects.append(pod_group(worker))
-            made += pods(worker, 1, prefix=worker, cpu="1")
+            made += pods(worker, 1, prefix=worker, cpu="1", on="big" if on == "big" else "")
         for each in made:
             each["metadata"]["labels"] = {f"{labels}/name": "vllm", f"{labels}/group-index": str(index)}
         objects += made
@@ -312,6 +316,17 @@ def test_leaders_that_hold_the_room_of_workers_in_other_pod_groups_are_named(
     advice = next(words for words in found.advice_texts if "schedulerProvider: volcano" in words)
     assert f"until then scale LeaderWorkerSet vllm to {whole}, since its {running} running pods" in advice
     assert not any("Delete" in words and "default/leaders" in words for words in proven(snapshot, "default/vllm-0-1"))
+
+
+@pytest.mark.parametrize(("running", "whole", "target", "pods_running"), [(2, 1, 2, 4), (1, 1, 1, 3), (1, 2, 2, 5)])
+def test_replicas_that_run_whole_count_for_the_scale_that_is_left(
+    running: int, whole: int, target: int, pods_running: int
+) -> None:
+    found = explained(replicated(4, 2, running, whole), "default/vllm-0-1")
+    verbs = "run only some of their pods, and hold" if running > 1 else "runs only some of their pods, and holds"
+    assert f"{running} of its 4 replicas {verbs} {running} cpu, " in found.dominant.facts[0]
+    (advice,) = [words for words in found.advice_texts if "schedulerProvider: volcano" in words]
+    assert f"scale LeaderWorkerSet vllm to {target}, since its {pods_running} running pods make no more" in advice
 
 
 def test_a_replica_in_one_pod_group_and_one_that_runs_nothing_hold_no_room() -> None:

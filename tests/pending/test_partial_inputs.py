@@ -247,6 +247,7 @@ def test_events_alone_are_said_to_be_no_snapshot(tmp_path: Path) -> None:
         ("Job", "batch.volcano.sh/v1alpha1"),
         ("Event", "v1"),
         ("CronJob", "batch/v1"),
+        ("ConfigMap", "v1"),
     ],
 )
 def test_objects_without_a_cluster_are_named_with_the_command_that_prints_one(

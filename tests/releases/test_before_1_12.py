@@ -174,10 +174,15 @@ def test_explain_names_the_older_rule_without_a_condition(change: str, job: str,
     assert said in explain_by_name(older, job).sentence
 
 
-def test_the_pod_that_ended_backfill_is_explained_and_either_pod_can_be_changed() -> None:
-    found = explain_by_name(both("backfill-ends-at-failure")[1], "default/b")
+@pytest.mark.parametrize("actions", ["backfill", "allocate, backfill"])
+def test_the_pod_that_ended_backfill_is_explained_and_a_request_is_advised_where_allocate_runs(actions: str) -> None:
+    snapshot = SHOWN["backfill-ends-at-failure"]()
+    snapshot.scheduler_conf = (snapshot.scheduler_conf or "").replace("backfill", actions)
+    older = replay_cycle(snapshot_at_release(snapshot, "master,+backfill-ends-at-failure"))
+    found = explain_by_name(older, "default/b")
     ends = "the first pod that fits no node ends backfill for all other pods (fixed in v1.12.0): "
     assert f"{ends}the only node, n1, does not fit a-0: " in found.dominant.facts[0]
     edits = [one.edits for one in found.advised]
     assert ("Pod/default/a-0:-",) in edits
-    assert ("Pod/default/b-0:spec.containers[0].resources.requests[cpu]=10m",) in edits
+    asked = ("Pod/default/b-0:spec.containers[0].resources.requests[cpu]=10m",)
+    assert (asked in edits) == ("allocate" in actions)

@@ -85,9 +85,8 @@ def _derive_count(recording: Recording, figure: Figure) -> facts.Origin:
     counts = recording.timeline.opening_counts[figure.name]
     rule = ", ".join(f"{count} {status.upstream_name}" for status, count in counts.items() if count) or "it has no pods"
     tasks = (task.key for task in recording.session.jobs[figure.name].tasks.values())
-    return facts.first_sources(
-        rule, "pod", (facts.Source("pod", facts.FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks)
-    )
+    states = (facts.Source("pod", facts.FigureFact(Figure(TASK, key, "status"), 0)) for key in tasks)
+    return facts.first_sources(rule, "pod", states)
 
 
 def _minimum_fields(recording: Recording, jobs: Iterable[JobId], dim: str) -> Iterator[facts.Source]:
@@ -124,9 +123,8 @@ def _derive_requests(recording: Recording, figure: Figure) -> facts.Origin:
     summed = [task for task in tasks if figure.part == "request" or opening[task.key].node]
     state = "are Pending or have a node" if figure.part == "request" else "have a node"
     pods = "its jobs' pods" if of_queue else "its pods"
-    return facts.first_sources(
-        f"the sum of the requests of {pods} that {state}", "pod", _requests_of(summed, figure.dim)
-    )
+    rule = f"the sum of the requests of {pods} that {state}"
+    return facts.first_sources(rule, "pod", _requests_of(summed, figure.dim))
 
 
 def _derive_job_share(recording: Recording, figure: Figure) -> facts.Origin:

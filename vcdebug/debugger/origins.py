@@ -268,12 +268,10 @@ def _best_origin(event: record.BestEvent, recording: Recording, seq: Seq) -> Ori
 def _score_origin(event: record.ScoreEvent, recording: Recording, seq: Seq) -> Origin:
     ranked = rank_nodes(recording, seq)
     best = join_names((f"{node_rank.node} {format_number(node_rank.total)}" for node_rank in ranked), MAX_SCORES)
-    rule = (
-        f"each plugin scores the nodes that the search found: {best}" if ranked else "the search found no node to score"
-    )
+    scored = f"each plugin scores the nodes that the search found: {best}"
     searches = recording.events_before(record.PredicateEvent, seq)
     search = next((at for at, before in searches if before.task == event.task), 0)
-    return Origin(rule, _event_sources((("search", search),)))
+    return Origin(scored if ranked else "the search found no node to score", _event_sources((("search", search),)))
 
 
 def _predicate_origin(event: record.PredicateEvent, recording: Recording, seq: Seq) -> Origin:

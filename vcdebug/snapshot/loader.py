@@ -212,7 +212,7 @@ _WITH_JOB: Final = "`vcdebug submit SNAPSHOT FILE` adds a job's pods and PodGrou
 def _nothing_found_error(problems: list[Problem], origin: str, gathered: GatheredObjects) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
     command = object_checks.supplying_command(tuple(KIND_BY_NAME[kind] for kind in (*object_checks.NEEDED, "Pod")))
-    if not problems and (gathered.confs or "ConfigMap" in gathered.settings):
+    if not problems and (_find_conf(gathered) or _find_device_config(gathered)) is not None:
         return SnapshotError("contains only settings of the scheduler", _NEEDED.format(command, _WITH_CONF), origin)
     unread = [problem.object for problem in problems if problem.what.endswith(UNREAD_KIND)]
     unread += [*gathered.settings, *(split_workload_key(key)[1] for key in gathered.workloads)]

@@ -45,7 +45,7 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
     debugger = driver.debugger
     path = " > ".join(span.name for span in debugger.span_path()[1:])
     frames = reversed(frames_at(debugger.recording, debugger.seq))
-    stack = [f"  {at}  {frame.function.short_name}  {frame.function.file_line}" for at, frame in enumerate(frames)]
+    stack = [f"  {number}  {at.function.short_name}  {at.function.file_line}" for number, at in enumerate(frames)]
     release = debugger.recording.session.release.display_name()
     place = f"event {debugger.position.seq} of {debugger.last_seq}: {path or 'cycle'} (functions of {release})"
     return CommandReply(driver.current_state(), "\n".join([place, *stack]))

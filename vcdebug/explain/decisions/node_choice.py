@@ -135,9 +135,10 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
         tie = f"{len(tied)} nodes tie at the top score {format_number(winner.total)} ({join_names(sorted(tied))})"
         chance = "The real scheduler picks one of them at random"
         if gaps.get(deciding_part, 0.0) > 0 and rival.total == winner.total:
-            parts = (_part_words(part, winner, rival) for part in (deciding_part, opposing_part))
-            tie += f", since {' and '.join(parts)} of {rival.node} cancel out"
-            chance += f"; without {deciding_part} it would prefer {rival.node}"
+            unequal = sorted((part for part in gaps if gaps[part]), key=lambda part: (-gaps[part], part))
+            parts = " and ".join(_part_words(part, winner, rival) for part in unequal)
+            tie += f", since {parts} of {rival.node} cancel out"
+            chance += f"; without {deciding_part} {rival.node} would score higher than {winner.node}"
         return f"{pod} is placed on {winner.node}; {tie}. {chance}."
     totals = format_numbers_apart(winner.total, rival.total)
     scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"

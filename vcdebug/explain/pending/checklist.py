@@ -302,12 +302,10 @@ def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
     first = f"In {release.display_name()} the first pod that fits no node ends backfill for all other pods"
     facts = (f"{first} (fixed in {fixed}): {misfit.reason}.", *misfit.facts[:1])
     evidence = (Evidence(seq, f"no node fits {failed_pod}"),)
-    advice = (
-        Advice.for_owner(
-            f"Set a cpu request of 10m in {task.name}: {ALLOCATE} places it then.", f"Pod/{task.key}:{path}"
-        ),
-        Advice.queue_admin(f"Delete {failed_pod}, or change what no node fits.", f"Pod/{failed_pod}:-"),
-    )
+    delete = Advice.queue_admin(f"Delete {failed_pod}, or change what no node fits.", f"Pod/{failed_pod}:-")
+    words = f"Set a cpu request of 10m in {task.name}: {ALLOCATE} tries it then."
+    ask = Advice.for_owner(words, f"Pod/{task.key}:{path}")
+    advice = (ask, delete) if ALLOCATE in view.actions else (delete,)
     return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_number, join_names
+from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
@@ -307,18 +307,20 @@ def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advic
     release, task = fits.view.recording.snapshot.release, fits.task
     ledgers = node.devices.values() if release.has_older_form(VGPU_MEMORY_PERCENTAGE) else ()
     for ledger in (one for one in ledgers if isinstance(one, VgpuLedger) and one.has_device_request(task.pod)):
-        request, free = next(iter(requests_of(task.pod, ledger.rules.names))), ledger.cards.values()
-        amounts = sorted((card.memory - card.used_memory for card in free), reverse=True)[: request.number]
-        if not request.memory and len({card.memory for card in free}) > 1 and amounts and amounts[-1] > 0:
-            names, fixed = ledger.rules.names, join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
-            stated = (container_limit(one, names.number) for one in task.pod.spec["containers"])
-            path = f"spec.containers[{[one is None for one in stated].index(False)}].resources.limits[{names.memory}]"
+        request, names = next(iter(requests_of(task.pod, ledger.rules.names))), ledger.rules.names
+        # A card that is refused for another reason, such as its type, does not count.
+        cards = [card for card in card_overview(ledger, task.pod).cards if card.suits or card.refusal == MEMORY_SHORT]
+        amounts = sorted((card.memory - card.used_memory for card in cards), reverse=True)[: request.number]
+        stated = [container_limit(one, names.number) is not None for one in task.pod.spec.get("containers") or ()]
+        settles = not request.memory and any(stated) and len({card.memory for card in cards}) > 1
+        if settles and len(amounts) == request.number and amounts[-1] > 0:
+            path = f"spec.containers[{stated.index(True)}].resources.limits[{names.memory}]"
             alike = [one for one in fits.view.unplaced_tasks if one.task_role == task.task_role]
             edits = (f"Pod/{one.key}:{path}={amounts[-1]}" for one in alike)
-            enough = f"{count_noun(request.number, 'card')} of {node.name} have that"
-            words = f"State {names.memory} {amounts[-1]} per card: {enough}."
+            have = f"{count_noun(request.number, 'card')} of {node.name} {verb_for(request.number, 'has')} that"
+            fixed = join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
             rule = f"; {release.display_name()} asks the memory of one card from all of them (fixed in {fixed})"
-            yield rule, Advice.for_owner(words, *edits)
+            yield rule, Advice.for_owner(f"State {names.memory} {amounts[-1]} per card: {have}.", *edits)
 
 
 def _format_lacks(drawing: CardOverview) -> str:

@@ -104,7 +104,7 @@ def spread_terms(plugin: Predicates, asked_node: AskedNode) -> Iterator[Term]:
             limit_only = (None, None, None, None, constraint.max_skew)
             yield Term(f"{key} ({selector})", limit_only, False, "the node lacks the label")
         values = [own_value] if own_value >= 0 else []
-        values += [at for at in range(len(domains.column.values)) if at != own_value and domains.present[at]]
+        values += [other for other in range(len(domains.present)) if other != own_value and domains.present[other]]
         for value in values[:SHOWN_DOMAINS]:
             pods = int(domains.per_value[value])
             skew = pods + domains.self_match_num - domains.min_match_num

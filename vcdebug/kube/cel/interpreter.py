@@ -89,16 +89,16 @@ class _Parser:
         return CelNode(lambda names: (yes if _holds(condition, names) else no).evaluate(names))
 
     def _parse_or(self) -> CelNode:
-        left = self._parse_and()
+        conditions = [self._parse_and()]
         while self._take_mark("||"):
-            left = _joined_conditions(left, self._parse_and(), either=True)
-        return left
+            conditions.append(self._parse_and())
+        return _joined_conditions(conditions, either=True)
 
     def _parse_and(self) -> CelNode:
-        left = self._parse_binary(0)
+        conditions = [self._parse_binary(0)]
         while self._take_mark("&&"):
-            left = _joined_conditions(left, self._parse_binary(0), either=False)
-        return left
+            conditions.append(self._parse_binary(0))
+        return _joined_conditions(conditions, either=False)
 
     def _parse_binary(self, level: int) -> CelNode:
         if level == len(BINARY):
@@ -216,9 +216,11 @@ def _call_of(function: str, *arguments: CelNode) -> CelNode:
     return CelNode(lambda names: apply_function(function, [argument.evaluate(names) for argument in arguments]))
 
 
-def _joined_conditions(left: CelNode, right: CelNode, *, either: bool) -> CelNode:
-    """`left || right` for `either`, else `left && right`."""
-    return CelNode(lambda names: _decide([(left, names), (right, names)], either=either))
+def _joined_conditions(conditions: list[CelNode], *, either: bool) -> CelNode:
+    """The conditions joined by `||` for `either`, else by `&&`; side by side, so that a long chain is not deep."""
+    if len(conditions) == 1:
+        return conditions[0]
+    return CelNode(lambda names: _decide(((condition, names) for condition in conditions), either=either))
 
 
 def _holds(node: CelNode, names: CelVariables) -> bool:

@@ -17,7 +17,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import ALLOCATED_CLASS, TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import (
@@ -163,32 +163,32 @@ _REPLICA_LABELS: Final = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.s
 
 def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     """(fact, advice) if the pods of one replica, a leader with its workers, are in several PodGroups; else None."""
-    name, index = map(pod.labels.get, _REPLICA_LABELS)
+    name, index = (pod.labels.get(key, "") for key in _REPLICA_LABELS)
     replicas = _replicas_by_owner(view.recording).get((pod.namespace, name), {})
-    own, owner = replicas.get(index, []), f"{_REPLICA_KIND} {name}"
+    own, owner = replicas.get(index, ()), f"{_REPLICA_KIND} {name}"
     if len({task.job for task in own}) < 2:
         return None
-    parts = ([task for task in tasks if task.node_name] for tasks in replicas.values())
-    halves = [some for some, tasks in zip(parts, replicas.values(), strict=True) if 0 < len(some) < len(tasks)]
-    running = [task for some in halves for task in some]
-    held = f"{len(halves)} of its {len(replicas)} replicas run only some of their pods, and hold "
-    held += format_resource(sum_resources(task.resreq for task in running))
+    running = [[task for task in tasks if task.status in ALLOCATED_CLASS] for tasks in replicas.values()]
+    halves = [some for some, tasks in zip(running, replicas.values(), strict=True) if 0 < len(some) < len(tasks)]
+    run, hold = verb_for(len(halves), "runs"), verb_for(len(halves), "holds")
+    amount = format_resource(sum_resources(task.resreq for some in halves for task in some))
+    held = f"{len(halves)} of its {len(replicas)} replicas {run} only some of their pods, and {hold} {amount}"
     fact = f"{join_names(sorted(task.name for task in own))}, a replica of {owner}, are in several PodGroups"
     words = f"Give each replica one PodGroup ({OPERATORS[_REPLICA_KIND].setting})"
-    if whole := len(running) // len(own):
-        words += f"; until then scale {owner} to {whole}, since its {len(running)} running pods make no more whole ones"
+    # A scale-down deletes the replicas with the highest indexes, so whole replicas count, not only the others' pods.
+    count = len([task for some in running for task in some])
+    if halves and (whole := count // len(own)):
+        words += f"; until then scale {owner} to {whole}, since its {count} running pods make no more whole ones"
     return f"{fact}, so they are not a gang{(halves and f': {held}') or ''}.", Advice.from_outside(f"{words}.")
 
 
 @per_recording()
-def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str | None], Mapping[str | None, list[TaskInfo]]]:
+def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping[str, Sequence[TaskInfo]]]:
     """(namespace, LeaderWorkerSet) → index of a replica → its pods."""
-    found: dict[tuple[str, str | None], dict[str | None, list[TaskInfo]]] = {}
-    for task in recording.timeline.tasks.values():
-        name, index = map(task.pod.labels.get, _REPLICA_LABELS)
-        if name and index:
-            found.setdefault((task.namespace, name), {}).setdefault(index, []).append(task)
-    return found
+    all_tasks, (name, index) = recording.timeline.tasks.values(), _REPLICA_LABELS
+    tasks = [task for task in all_tasks if task.pod.labels.get(name) and task.pod.labels.get(index)]
+    replicas = (((task.namespace, task.pod.labels[name]), (task.pod.labels[index], task)) for task in tasks)
+    return {owner: group_by_key(indexed) for owner, indexed in group_by_key(replicas).items()}
 
 
 def _applications_of(pod: Pod) -> list[str]:

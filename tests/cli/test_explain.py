@@ -202,7 +202,36 @@ def test_the_last_line_names_only_options_that_show_more() -> None:
 def test_a_blocker_that_the_facts_name_is_not_repeated() -> None:
     anti_affinity = str(recorded_path("threads/2976-preempt-against-anti-affinity"))
     assert 1 == call(["explain", anti_affinity])[1].count("high-0 fits none of 2 nodes")
-    assert "  Also: llm-finetune-worker-0 fits none of 8 nodes" in call(["explain", BLOCKED])[1]
+
+
+@pytest.mark.parametrize(
+    ("case", "also"),
+    [
+        (BLOCKED, "preempt may evict no pod for llm-finetune-worker-1; gang protects"),
+        ("preempt-never", "no node has room for music-tagging-worker-0"),
+        ("causes/preempt-not-configured", "fraud-model-trainer-0 asks 8 cpu; its queue research uses 64"),
+        ("causes/victims-protected-by-gang", "fraud-model-trainer-0 asks 8 cpu; its queue research uses 64"),
+        ("threads/4643-gang-shields-single-pods", "the only node, g1, has no room for prod-train-0"),
+    ],
+)
+def test_the_further_blocker_is_one_that_the_cause_does_not_imply(case: str, also: str) -> None:
+    snapshot = str(recorded_path(case)) if "/" in case else case
+    assert f"  Also: {also}" in call(["explain", snapshot])[1]
+
+
+@pytest.mark.parametrize(
+    ("case", "event"),
+    [
+        ("threads/1901-sla-in-the-same-tier", "overcommit rejects the PodGroup"),
+        ("causes/no-preemptable-victim", "priority is asked about 0 candidate victims"),
+        ("threads/r1-evicted-for-a-job-that-got-nothing", "allocate releases the reservation"),
+        ("causes/anti-affinity", "no place for ml/fraud-model-trainer-2"),
+    ],
+)
+def test_the_event_of_a_short_answer_is_the_one_that_decides(case: str, event: str) -> None:
+    folder = recorded_path(case)
+    job = json.loads((folder / "question.json").read_text())["job"]
+    assert re.search(rf"^  event \d+: {event}", call(["explain", str(folder), job])[1], re.MULTILINE)
 
 
 def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> None:

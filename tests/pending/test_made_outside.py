@@ -335,3 +335,16 @@ def test_a_replica_in_one_pod_group_and_one_that_runs_nothing_hold_no_room() -> 
     found = explained(replicated(2, 2, 0), "default/vllm-0-1")
     assert "are in several PodGroups, so they are not a gang." in found.full_text
     assert "until then scale" not in " ".join(found.advice_texts)
+
+
+@pytest.mark.parametrize("key", ["app", "app.kubernetes.io/instance"])
+@pytest.mark.parametrize(("size", "deleted"), [(1, False), (2, True)])
+def test_a_gang_that_shares_only_a_label_with_the_pod_can_make_room(key: str, size: int, deleted: bool) -> None:
+    holders = [each for at in range(size) for each in pods("low", 1, prefix=f"low-{at}", cpu="1", on=f"n{at}")]
+    made = [*holders, *pods("high", 1, cpu="1")]
+    for each in made:
+        each["metadata"]["labels"] = {key: "x"}
+    groups = [pod_group("low", phase="Running"), pod_group("high")]
+    hosts = [node(f"n{at}", cpu="1") for at in range(size)]
+    fixes = proven(cluster(hosts, *groups, *made, conf=conf_of("gang", "predicates")), "default/high")
+    assert deleted is any("Delete" in words and "default/low" in words for words in fixes)

@@ -141,8 +141,7 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
 def group_status(group: PodGroup) -> WrittenStatus:
     """A PodGroup's phase and conditions without times and session."""
     return WrittenStatus(
-        group.phase,
-        tuple((one.type, one.status, one.reason, one.message) for one in group.conditions),
+        group.phase, tuple((one.type, one.status, one.reason, one.message) for one in group.conditions)
     )
 
 

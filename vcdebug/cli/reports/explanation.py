@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.explain.answer import ADVICE_OWNER, Explanation, ExplanationStep, Finding, NamedQuestion, QuestionReply
+from vcdebug.explain.answer import ADVICE_OWNER, Cause, Explanation, Finding, NamedQuestion, QuestionReply
 from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
@@ -65,6 +65,9 @@ MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 1
 """Maximum numbers of entries per part of the short answer; --verbose shows all."""
+_NOT_ADMITTED = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE, Cause.QUEUE_QUOTA, Cause.CAPABILITY, Cause.RESOURCE_QUOTA)
+_DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
+"""Causes whose last event decides; the first of any other one does."""
 
 
 def explanation_blocks(
@@ -88,17 +91,18 @@ def explanation_blocks(
         title = OUTSIDE_TITLE if is_all_outside(explanation) else UNTRIED_TITLE
         yield from advice_blocks(explanation, title, verbose=verbose)
     if verbose:
-        yield from _blocker_blocks(explanation)
+        blockers = (f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing)
+        yield from titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in blockers))
     yield from _evidence_blocks(explanation, verbose=verbose)
     if verbose:
-        steps = (_step_block(step) for step in explanation.steps)
-        yield from titled_blocks("Scheduling steps", steps)
+        yield from titled_blocks("Scheduling steps", _iter_steps(explanation))
 
 
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
     """The cause code, the arithmetic behind the first line, and the events that prove it; in short, one of each."""
     lines = explanation.dominant.lines
     rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant.evidence]
+    rows = rows[::-1] if not verbose and explanation.cause_code in _DECIDED_LAST else rows
     shown = [*lines, *rows] if verbose else [*lines[:1], *rows][:MAX_EVIDENCE_ROWS]
     yield make_paragraph("")
     yield make_paragraph(f"Evidence (cause: {explanation.cause_code})", "title")
@@ -111,26 +115,21 @@ def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> 
     return texts if verbose or surplus <= 1 else [*texts[:limit], f"… {count_noun(surplus, f'more {noun}')}: --verbose"]
 
 
-def _step_block(step: ExplanationStep) -> Block:
-    events = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
-    text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{events}"
-    return make_paragraph(text, STEP_STYLES[step.state], 2)
+def _iter_steps(explanation: Explanation) -> Iterator[Block]:
+    for step in explanation.steps:
+        events = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
+        text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{events}"
+        yield make_paragraph(text, STEP_STYLES[step.state], 2)
 
 
 def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
-    """The first blocker that the lines above do not name already."""
-    dominant = explanation.dominant
-    above = " ".join((dominant.sentence, *dominant.facts))
-    further = [finding for finding in explanation.contributing if finding.reason not in above]
+    """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
+    others = sorted(explanation.contributing, key=lambda finding: finding.cause == Cause.MIXED)
+    further = [finding for finding in others if finding.reason not in explanation.dominant.full_text]
     surplus = len(further) - MAX_BLOCKERS
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
     for finding in further[:MAX_BLOCKERS]:
         yield make_paragraph(f"Also: {finding.reason} ({finding.cause}){more}", indent=2)
-
-
-def _blocker_blocks(explanation: Explanation) -> Iterator[Block]:
-    texts = (f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing)
-    return titled_blocks("Other blockers", (make_paragraph(text, indent=2) for text in texts))
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"

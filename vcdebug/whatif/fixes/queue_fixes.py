@@ -397,9 +397,9 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     for job in situation.recording.session.jobs.values():
         # Pods of the cluster itself, such as its DNS, are not deleted to make room.
         ordinary = [task for task in job.tasks.values() if not is_critical(task)]
-        # A pod of the same application is no other job, even if its PodGroup is another one.
+        # A pod of the same application is no other job, even if its PodGroup is another one; gangs may share labels.
         if own is not None:
-            ordinary = [task for task in ordinary if not is_same_application(own, task.pod)]
+            ordinary = [task for task in ordinary if not is_same_application(own, task.pod, lone=len(job.tasks) == 1)]
         # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
         ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]
         running = [task for task in ordinary if task.status is TaskStatus.RUNNING]

@@ -142,6 +142,7 @@ _GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployme
 _TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
 _ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
 _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
+_LABELLED: Final = "application "
 
 
 def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
@@ -194,15 +195,15 @@ def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping
 def _applications_of(pod: Pod) -> list[str]:
     """The pod's owners by name, and its LeaderWorkerSet; without any, the application that its labels name."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
-    app = next((f"application {label}" for label in labels if label), "")
+    app = next((f"{_LABELLED}{label}" for label in labels if label), "")
     replicated = [f"{_REPLICA_KIND} {label}" for label in (pod.labels.get(_REPLICA_LABELS[0]),) if label]
     return [*owner_names(pod.manifest), *replicated] or [name for name in (app,) if name]
 
 
-def is_same_application(pod: Pod, other: Pod) -> bool:
-    """Whether two pods have a common owner or, without owners, are of one application of their namespace."""
+def is_same_application(pod: Pod, other: Pod, *, lone: bool) -> bool:
+    """Whether two pods have a common owner or, if `other` is `lone` in its job, labels of one application."""
     apps = _applications_of(other) if pod.namespace == other.namespace else ()
-    return any(app in apps for app in _applications_of(pod))
+    return any(app in apps and (lone or not app.startswith(_LABELLED)) for app in _applications_of(pod))
 
 
 @per_recording()

@@ -394,6 +394,11 @@ def test_what_the_root_queue_deserves_leads_to_the_queues_below_it() -> None:
     ]
     recording = replay_cycle(cluster(node("n1"), queues, pod_group("j", queue="b"), pods("j", 1), conf=conf))
     assert ("Queue", "a", "spec.deserved.cpu") in fields_behind(recording, "queue root deserved cpu")
+    rules = [
+        opening_origin(recording, parse_figure_line(recording, f"queue {name} ancestors")).rule
+        for name in ("root", "a")
+    ]
+    assert not any("below" in rule for rule in rules)
 
 
 def test_a_search_of_the_nominated_node_alone_leads_to_the_field_that_names_it() -> None:

@@ -325,6 +325,23 @@ def test_holders_of_a_limit_are_the_pods_of_the_queue() -> None:
     assert lines == ()
 
 
+@pytest.mark.parametrize(("cpu", "held"), [(None, []), ("0", []), ("1", ["default/other-0"])])
+def test_holders_of_a_limit_hold_what_a_job_without_pods_asks_for(cpu: str | None, held: list[str]) -> None:
+    full = [
+        pod_group("old", queue="q", phase="Running", min_resources={"cpu": "4"}),
+        *pods("old", 1, on="n1", requests={"cpu": "4"}),
+    ]
+    amounts = {"memory": "1Gi"} | ({"cpu": cpu} if cpu else {})
+    other = [pod_group("other", queue="q", phase="Running"), *pods("other", 1, on="n1", requests=amounts)]
+    asking = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "1"})
+    conf = conf_of("gang", "capacity predicates", actions="enqueue, allocate")
+    snapshot = cluster(node("n1", cpu="10"), queue("q", capability={"cpu": "4"}), full, other, asking, conf=conf)
+    reply = find_holders(replay_cycle(snapshot), "default/j")
+    assert isinstance(holders := reply.data["holders"], list)
+    assert sorted(one["pod"] for one in holders) == ["default/old-0", *held]
+    assert all("memory" not in one["holds"] for one in holders)
+
+
 def test_a_jobs_own_pods_are_said_to_use_what_it_needs() -> None:
     sentence, (own, reason) = holders_of_limit("j")
     assert sentence == "No pod of another job uses resources that j-0 needs (2 cpu, 954Mi memory)."

@@ -43,7 +43,7 @@ def opening_origin(recording: Recording, figure: Figure) -> facts.Origin:
 
 UNSTATED: Final = {
     "queue capability": ": unlimited",
-    "queue ancestors": f": it is below queue {ROOT_QUEUE}",
+    "queue ancestors": f": queue {ROOT_QUEUE} is above every other queue",
     "task node": ": the pod has no node",
     "task priority": ", nor is spec.priority: it counts as 1",
 }

@@ -112,9 +112,12 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     # What a queue's limit rejects is held by the queue's pods, on any node.
     queue_names = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
     if task is None:
+        asked = [name for name, value in view.job.get_min_resources().items() if value > 0]
         tasks = [task for task in _holding_tasks(recording) if recording.session.jobs[task.job].queue in queue_names]
+        held = [(task, [name for name in asked if task.resreq.get(name) > 0]) for task in tasks]
+        of_others = ((task, amounts) for task, amounts in held if amounts and task.job != subject.job)
         needed = f"resources that {subject.job} needs ({format_resource(view.job.get_min_resources())})"
-        holders = [_build_holder(recording, task) for task in tasks]
+        holders = [_build_holder(recording, task, amounts=amounts) for task, amounts in of_others]
         reply = QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
         return _build_reply(recording, subject.job, needed, holders) if holders else reply
     if task not in (*view.unplaced_tasks, *view.pending_at_open):

@@ -218,9 +218,8 @@ def _call_of(function: str, *arguments: CelNode) -> CelNode:
 
 def _joined_conditions(conditions: list[CelNode], *, either: bool) -> CelNode:
     """The conditions joined by `||` for `either`, else by `&&`; side by side, so that a long chain is not deep."""
-    if len(conditions) == 1:
-        return conditions[0]
-    return CelNode(lambda names: _decide(((condition, names) for condition in conditions), either=either))
+    joined = CelNode(lambda names: _decide(((condition, names) for condition in conditions), either=either))
+    return joined if len(conditions) > 1 else conditions[0]
 
 
 def _holds(node: CelNode, names: CelVariables) -> bool:

@@ -176,7 +176,6 @@ def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     held = f"{len(halves)} of its {len(replicas)} replicas {run} only some of their pods, and {hold} {amount}"
     fact = f"{join_names(sorted(task.name for task in own))}, a replica of {owner}, are in several PodGroups"
     words = f"Give each replica one PodGroup ({OPERATORS[_REPLICA_KIND].setting})"
-    # A scale-down deletes the replicas with the highest indexes, so whole replicas count, not only the others' pods.
     count = len([task for some in running for task in some])
     if halves and (whole := count // len(own)):
         words += f"; until then scale {owner} to {whole}, since its {count} running pods make no more whole ones"

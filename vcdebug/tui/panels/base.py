@@ -72,10 +72,11 @@ class Panel(Grid):
         return name_jobs_of_table(self.extra.build_table(moment), moment.recording.job_names)
 
     def set_content_size(self, size: Size) -> None:
-        """Take the size of all lines without laying the screen out again: a panel has its place whatever it holds."""
-        self.set_reactive(Panel.virtual_size, size)
-        self.vertical_scrollbar.window_virtual_size = size.height
-        self.scroll_y = self.scroll_y  # kept within the content
+        """Take the size of all lines; the screen is laid out again only if the scroll bar comes or goes."""
+        if (size.height > self.container_size.height) is self.show_vertical_scrollbar:
+            self.set_reactive(Panel.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+        self.virtual_size, self.scroll_y = size, self.scroll_y  # the offset is kept within the content
 
     def on_mount(self) -> None:
         if self._frame_title is None:

@@ -58,7 +58,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     DEFAULT_CSS = """
     DetailScreen { background: $background; }
     DetailScreen > Vertical { width: 98%; max-width: 160; max-height: 90%; }
-    DetailScreen Grid { height: auto; max-height: 100%; }
+    DetailScreen Grid { height: auto; max-height: 100%; overflow-y: scroll; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 

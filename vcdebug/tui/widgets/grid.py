@@ -44,7 +44,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     Grid {
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-y: scroll; height: 1fr;
+        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; height: 1fr;
         scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
     }
@@ -237,7 +237,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The number of lines, for `height: auto`, or those of the screen; `width` includes the scrollbar's column."""
         self.first_width = width - self.scrollbar_gutter.width
-        # Textual enters a height into a map of the screen, which takes long for 200,000 lines.
         return min(max(self._layout_for(self.first_width).total_lines, 1), viewport.height)
 
     def _layout_for(self, width: int) -> TableLayout:

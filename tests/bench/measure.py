@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.bench.weight import weights
+from tests.effort import calibration
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.cursor import steps_inside
 from vcdebug.debugger.debugger import Debugger
@@ -39,15 +40,6 @@ LOOKS = 200
 COPIES = 100
 EXPORTED = 50_000_000
 """Bytes after which an export is stopped and its result extrapolated."""
-
-
-def calibration() -> float:
-    """Seconds of a fixed loop in plain Python, to compare times across machines."""
-    started, total, seen = clock(), 0, {}
-    for number in range(300_000):
-        total += number * number
-        seen[number & 255] = total
-    return clock() - started
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.bench.made import SMALL, objects, write
 from tests.bench.measure import measure
+from tests.effort import at_most, calibration
 
 MOST_LOOPS = 60
 """Limit of the cycle's time in calibration loops; about 15 when this was written."""
@@ -42,3 +43,10 @@ def test_a_made_cluster_is_the_same_each_time() -> None:
 def test_a_made_cluster_has_its_size(tmp_path: Path) -> None:
     kinds = [one["kind"] for one in objects(SMALL)]
     assert (SMALL.nodes, SMALL.pods) == (kinds.count("Node"), kinds.count("Pod"))
+
+
+def test_a_limit_of_processor_time_is_kept_and_broken() -> None:
+    with at_most(10):
+        calibration()
+    with pytest.raises(AssertionError), at_most(0.001):
+        sum(calibration() for _ in range(10))

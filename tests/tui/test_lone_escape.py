@@ -1,4 +1,4 @@
-"""Esc is told from the beginning of another key at once, not when Textual stops waiting for the rest."""
+"""Esc alone acts soon, before Textual stops waiting for the rest of a key that begins with the same byte."""
 
 import os
 import threading

@@ -214,6 +214,10 @@ def pending_headline(subject: str, reason: str) -> CauseHeadline:
 MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
 
+_NOT_ADMITTED = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE, Cause.QUEUE_QUOTA, Cause.CAPABILITY, Cause.RESOURCE_QUOTA)
+DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
+"""Causes whose last event of the evidence decides; the first of any other one does."""
+
 
 class Finding(Struct, frozen=True):
     """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""

@@ -10,7 +10,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.explain.answer import ADVICE_OWNER, Cause, Explanation, Finding, NamedQuestion, QuestionReply
+from vcdebug.explain.answer import ADVICE_OWNER, DECIDED_LAST, Cause, Explanation, Finding, NamedQuestion, QuestionReply
 from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
@@ -65,9 +65,6 @@ MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
 MAX_BLOCKERS = 1
 """Maximum numbers of entries per part of the short answer; --verbose shows all."""
-_NOT_ADMITTED = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE, Cause.QUEUE_QUOTA, Cause.CAPABILITY, Cause.RESOURCE_QUOTA)
-_DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
-"""Causes whose last event decides; the first of any other one does."""
 
 
 def explanation_blocks(
@@ -102,7 +99,7 @@ def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Blo
     """The cause code, the arithmetic behind the first line, and the events that prove it; in short, one of each."""
     lines = explanation.dominant.lines
     rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant.evidence]
-    rows = rows[::-1] if not verbose and explanation.cause_code in _DECIDED_LAST else rows
+    rows = rows[::-1] if not verbose and explanation.cause_code in DECIDED_LAST else rows
     shown = [*lines, *rows] if verbose else [*lines[:1], *rows][:MAX_EVIDENCE_ROWS]
     yield make_paragraph("")
     yield make_paragraph(f"Evidence (cause: {explanation.cause_code})", "title")

@@ -18,6 +18,7 @@ from vcdebug.debugger.fields import FIELD_NAMES, fields_of
 from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text_files import open_source
+from vcdebug.grouping import split_names
 from vcdebug.model.names import Seq
 from vcdebug.recording.call_stack import frames_at, function_at
 from vcdebug.recording.recording import Recording
@@ -44,15 +45,10 @@ STEPS: Final[Mapping[str, tuple[DriverStep, bool]]] = {
     "reverseContinue": ("continue", True),
 }
 """Request → the movement, and whether it is backward."""
-CAPABILITIES: Final = (
-    "supportsConfigurationDoneRequest",
-    "supportsFunctionBreakpoints",
-    "supportsConditionalBreakpoints",
-    "supportsHitConditionalBreakpoints",
-    "supportsLogPoints",
-    "supportsDataBreakpoints",
-    "supportsStepBack",
-    "supportsEvaluateForHovers",
+CAPABILITIES: Final = split_names(
+    "supportsConfigurationDoneRequest supportsFunctionBreakpoints supportsConditionalBreakpoints "
+    "supportsHitConditionalBreakpoints supportsLogPoints supportsDataBreakpoints supportsStepBack "
+    "supportsEvaluateForHovers"
 )
 
 

@@ -18,6 +18,7 @@ from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, RowPlace
 from vcdebug.framework.subject import CallResult, CallSubject, candidates_in, name_in, vote_in
+from vcdebug.grouping import split_names
 from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import (
     Codes,
@@ -328,21 +329,9 @@ class SearchHelper(NamedTuple):
 class Record:
     """The append-only record of one cycle."""
 
-    __slots__ = (
-        "bound",
-        "changes",
-        "events",
-        "figures",
-        "heap_log",
-        "lines",
-        "log_comparison",
-        "node_names",
-        "notes",
-        "pod_group_events",
-        "reasons",
-        "search_helpers",
-        "running_call_count",
-        "spans",
+    __slots__ = split_names(
+        "bound changes events figures heap_log lines log_comparison node_names notes pod_group_events reasons "
+        "search_helpers running_call_count spans"
     )
 
     def __init__(self, bound: RecordBound | None = None, *, keeps_comparisons: bool = False) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
+from vcdebug.grouping import split_names
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
@@ -22,33 +23,11 @@ _USABLE_STATUSES = (*_PLACED_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)
 class JobInfo(TaskSet):
     """A job of the session. Tasks are keyed by pod UID."""
 
-    __slots__ = (
-        "_undivided",
-        "_valid",
-        "_valid_at",
-        "allocated",
-        "allocated_hyper_node",
-        "creation_timestamp",
-        "job_fit_errors",
-        "min_sub_jobs",
-        "name",
-        "namespace",
-        "network_topology",
-        "nodes_fit_errors",
-        "pod_group",
-        "preemptable",
-        "priority",
-        "queue",
-        "revocable_zone",
-        "says_minimum",
-        "says_ready",
-        "sub_jobs",
-        "subject",
-        "task_min_available",
-        "task_min_available_total",
-        "task_to_sub_job",
-        "total_request",
-        "uid",
+    __slots__ = split_names(
+        "_undivided _valid _valid_at allocated allocated_hyper_node creation_timestamp job_fit_errors min_sub_jobs "
+        "name namespace network_topology nodes_fit_errors pod_group preemptable priority queue revocable_zone "
+        "says_minimum says_ready sub_jobs subject task_min_available task_min_available_total task_to_sub_job "
+        "total_request uid"
     )
 
     def __init__(self, pod_group: PodGroup, default_queue: str, ordering: MapOrder = ASCENDING) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from vcdebug.grouping import split_names
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.pod import parse_bool
@@ -39,30 +40,9 @@ class NodeInfo:
     update_task, which report the change to the table of nodes.
     """
 
-    __slots__ = (
-        "_in_order",
-        "_order",
-        "allocatable",
-        "annotations",
-        "capability",
-        "devices",
-        "holds_none",
-        "idle",
-        "labels",
-        "last_amounts",
-        "manifest",
-        "name",
-        "offline_job_evicting",
-        "ordering",
-        "oversubscription_node",
-        "pipelined",
-        "releasing",
-        "row",
-        "spec",
-        "subject",
-        "table",
-        "tasks",
-        "used",
+    __slots__ = split_names(
+        "_in_order _order allocatable annotations capability devices holds_none idle labels last_amounts manifest name "
+        "offline_job_evicting ordering oversubscription_node pipelined releasing row spec subject table tasks used"
     )
 
     def __init__(

@@ -12,6 +12,7 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
+from vcdebug.grouping import split_names
 from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName, Row
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
@@ -31,23 +32,9 @@ _NO_SCALARS: Mapping[str, float] = {}
 class NodeTable:
     """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
 
-    __slots__ = (
-        "_single_rows",
-        "_amounts",
-        "_columns",
-        "_shortages",
-        "_refreshed_until",
-        "_changes_read",
-        "_request_amounts",
-        "_request_columns",
-        "changes",
-        "future_differs",
-        "dims",
-        "row_numbers",
-        "names",
-        "no_rows",
-        "nodes",
-        "row_of",
+    __slots__ = split_names(
+        "_single_rows _amounts _columns _shortages _refreshed_until _changes_read _request_amounts _request_columns "
+        "changes future_differs dims row_numbers names no_rows nodes row_of"
     )
 
     def __init__(self, nodes: Sequence[NodeInfo]) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.grouping import split_names
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, annotations_of
 from vcdebug.snapshot.problems import Problem
@@ -38,25 +39,9 @@ def parse_bool(text: str) -> bool | None:
 class Pod:
     """One pod object, shared by every copy of its task, as upstream shares the pointer."""
 
-    __slots__ = (
-        "_policy_known",
-        "_requesting",
-        "_subject",
-        "annotations",
-        "creation_timestamp",
-        "deleting",
-        "key",
-        "labels",
-        "manifest",
-        "name",
-        "namespace",
-        "node_name",
-        "nominated_node_name",
-        "shape",
-        "spec",
-        "status",
-        "uid",
-        "volcano_gate_known",
+    __slots__ = split_names(
+        "_policy_known _requesting _subject annotations creation_timestamp deleting key labels manifest name namespace "
+        "node_name nominated_node_name shape spec status uid volcano_gate_known"
     )
 
     def __init__(self, manifest: JsonObject, *, volcano_gate_known: bool = True, policy_known: bool = True) -> None:

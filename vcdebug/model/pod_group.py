@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from vcdebug.grouping import split_names
 from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource_list import drop_ignored
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, owners_of, spec_of, status_of
@@ -111,27 +112,10 @@ PLAIN_OWNERS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Pod")
 class PodGroup:
     """The parts of a PodGroup that scheduling reads; `phase`, `conditions` and the counters are this session's."""
 
-    __slots__ = (
-        "annotations",
-        "conditions",
-        "creation_timestamp",
-        "failed",
-        "labels",
-        "manifest",
-        "min_member",
-        "min_resource_list",
-        "min_resources",
-        "min_task_member",
-        "name",
-        "namespace",
-        "network_topology",
-        "phase",
-        "priority_class_name",
-        "queue",
-        "running",
-        "sub_group_policies",
-        "succeeded",
-        "uid",
+    __slots__ = split_names(
+        "annotations conditions creation_timestamp failed labels manifest min_member min_resource_list min_resources "
+        "min_task_member name namespace network_topology phase priority_class_name queue running sub_group_policies "
+        "succeeded uid"
     )
 
     def __init__(self, manifest: JsonObject, amounts: StatedAmounts | None = None) -> None:

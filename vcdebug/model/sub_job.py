@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from vcdebug.grouping import split_names
 from vcdebug.model.names import JobId, SubJobId, TaskId
 from vcdebug.model.pod_group import NetworkTopology, PodGroup, SubGroupPolicy
 from vcdebug.model.resource import Resource
@@ -48,16 +49,7 @@ READY_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 class TaskSet:
     """Tasks by status with a gang minimum: the common part of JobInfo and SubJobInfo."""
 
-    __slots__ = (
-        "_idle_pending",
-        "_ready",
-        "_ready_at",
-        "changes",
-        "min_available",
-        "ordering",
-        "task_status_index",
-        "tasks",
-    )
+    __slots__ = split_names("_idle_pending _ready _ready_at changes min_available ordering task_status_index tasks")
 
     def __init__(self, min_available: int, ordering: MapOrder = ASCENDING) -> None:
         self.min_available = min_available
@@ -209,15 +201,8 @@ class SubJobInfo(TaskSet):
     As upstream's, its status index can keep stale entries: `delete_task` removes by the status passed in.
     """
 
-    __slots__ = (
-        "allocated_hyper_node",
-        "gid",
-        "job",
-        "match_index",
-        "network_topology",
-        "nominated_hyper_node",
-        "priority",
-        "uid",
+    __slots__ = split_names(
+        "allocated_hyper_node gid job match_index network_topology nominated_hyper_node priority uid"
     )
 
     def __init__(

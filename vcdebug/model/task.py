@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
+from vcdebug.grouping import split_names
 from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
 from vcdebug.model.pod import Pod, PodAttributes
 from vcdebug.model.resource import Resource
@@ -22,27 +23,10 @@ class TransactionContext(NamedTuple):
 class TaskInfo:
     """A pod's scheduling state. Copies share the Pod and the (never changed) request."""
 
-    __slots__ = (
-        "best_effort",
-        "eviction_occurred",
-        "has_restartable_init_container",
-        "init_resreq",
-        "job",
-        "job_allocated_hyper_node",
-        "key",
-        "last_transaction",
-        "name",
-        "namespace",
-        "node_name",
-        "pod",
-        "preemptable",
-        "priority",
-        "resreq",
-        "revocable_zone",
-        "sch_gated",
-        "status",
-        "task_role",
-        "uid",
+    __slots__ = split_names(
+        "best_effort eviction_occurred has_restartable_init_container init_resreq job job_allocated_hyper_node key "
+        "last_transaction name namespace node_name pod preemptable priority resreq revocable_zone sch_gated status "
+        "task_role uid"
     )
 
     uid: TaskId

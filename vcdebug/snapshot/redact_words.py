@@ -11,6 +11,7 @@ from functools import cache
 from itertools import groupby, product
 from pathlib import Path
 
+from vcdebug.grouping import split_names
 from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS
 
 
@@ -75,25 +76,10 @@ def _read_words(name: str) -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-PREFIXES = (
-    "binpack.resources.",
-    "hypernode.binpack.resources.",
-    "tdm.revocable-zone.",
-    "predicate.resources.",
-    "resources.",
-    "deviceclass.resource.kubernetes.io/",
-    "hugepages-",
-    "attachable-volumes-",
-    "attachable-volumes-csi-",
-    "requests.",
-    "limits.",
-    "count/",
-    "kubernetes.io/",
-    "volcano.sh/",
-    "huawei.com/",
-    "nvidia.com/",
-    "Requesting_",
-    "Deleted_",
+PREFIXES = split_names(
+    "binpack.resources. hypernode.binpack.resources. tdm.revocable-zone. predicate.resources. resources. "
+    "deviceclass.resource.kubernetes.io/ hugepages- attachable-volumes- attachable-volumes-csi- requests. limits. "
+    "count/ kubernetes.io/ volcano.sh/ huawei.com/ nvidia.com/ Requesting_ Deleted_"
 )
 """Prefixes that the scheduler interprets; the text after them is replaced."""
 

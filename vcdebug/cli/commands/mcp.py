@@ -13,6 +13,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, RunFailure, run_or_failure
 from vcdebug.errors import VcdebugError, missing_extra
+from vcdebug.grouping import split_names
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -22,20 +23,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS: Final = 12_000
 """Maximum length of an answer; the rest is cut, and a last line says so."""
 MOVES: Final = ("step", "next", "out", "continue", "back-step", "back-next", "back-out", "back-continue")
-PAGES: Final = (
-    "panel",
-    "jobs",
-    "pods",
-    "nodes",
-    "queues",
-    "overview",
-    "pending",
-    "log",
-    "where",
-    "why",
-    "source",
-    "fits",
-)
+PAGES: Final = split_names("panel jobs pods nodes queues overview pending log where why source fits")
 INSTRUCTIONS: Final = (
     "vcdebug replays one scheduling cycle of Volcano from a snapshot, with the decisions of the real scheduler, and "
     "proves its answers by numbered events. Call open_snapshot first, then explain. Quote its sentences as they are."

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from vcdebug.errors import SchedulerPanic
 from vcdebug.gomath import int_div
+from vcdebug.grouping import split_names
 from vcdebug.model.devices.vgpu_annotations import HeldCard, pod_group_key
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import Geometries, Geometry, MigSettings, MigTemplate
@@ -35,18 +36,7 @@ class CardUsage:
 class Card:
     """One physical card."""
 
-    __slots__ = (
-        "geometries",
-        "kind",
-        "memory",
-        "mig",
-        "number",
-        "pods",
-        "used_core",
-        "used_memory",
-        "used_number",
-        "uuid",
-    )
+    __slots__ = split_names("geometries kind memory mig number pods used_core used_memory used_number uuid")
 
     def __init__(self, uuid: str, number: int, memory: int, kind: str, geometries: Geometries = ()) -> None:
         self.uuid = uuid

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from vcdebug.errors import VcdebugError
+from vcdebug.grouping import split_names
 from vcdebug.snapshot.manifest import JsonDict, metadata_of
 
 FILE_MAGIC: Final = b"vcdebug recording 1\n"
@@ -113,17 +114,7 @@ class ForeignRecordingError(VcdebugError):
 
 # The classes, functions and enumeration members that a stored recording may name, and nothing else.
 
-NAMEABLE_ROOMS: Final = (
-    "releases",
-    "snapshot",
-    "model",
-    "kube",
-    "framework",
-    "plugins",
-    "actions",
-    "recording",
-    "explain",
-)
+NAMEABLE_ROOMS: Final = split_names("releases snapshot model kube framework plugins actions recording explain")
 """Packages whose classes a stored recording may name."""
 CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "recording")
 """Packages whose functions a stored recording may name; functions of other packages may read files."""

@@ -8,6 +8,7 @@ from typing import Any, Final, overload
 
 from msgspec import Struct
 
+from vcdebug.grouping import split_names
 from vcdebug.recording import cluster_overview
 from vcdebug.recording.effects import action_outcomes, cycle_effects, timeline_marks
 from vcdebug.recording.file.columns import StoredColumn
@@ -38,19 +39,9 @@ LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.record:StateEvent": ("nodes", "jobs", "books"),
     "vcdebug.framework.record:CloseEvent": ("jobs", "nodes"),
     "vcdebug.framework.record:JobClose": ("tasks",),
-    "vcdebug.recording.timeline:StateTimeline": (
-        "tasks",
-        "opening_tasks",
-        "opening_nodes",
-        "opening_on_node",
-        "opening_books",
-        "opening_counts",
-        "opening_phases",
-        "figures",
-        "moving",
-        "best_effort",
-        "touched",
-        "touched_on_node",
+    "vcdebug.recording.timeline:StateTimeline": split_names(
+        "tasks opening_tasks opening_nodes opening_on_node opening_books opening_counts opening_phases figures moving "
+        "best_effort touched touched_on_node"
     ),
     "vcdebug.recording.event_index:EventIndex": ("_spans",),
     "vcdebug.recording.event_index:Owners": ("jobs", "sub_jobs", "queues"),
@@ -62,17 +53,9 @@ LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Sequences and mappings of many values, only ever read: their values are made one by one."""
 SLOW_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
-    "vcdebug.framework.session:Session": (
-        "plugins",
-        "plugin_calls",
-        "functions",
-        "allocate_handlers",
-        "deallocate_handlers",
-        "view",
-        "cycle_states",
-        "cached_idle",
-        "given_to_cache",
-        "job_states",
+    "vcdebug.framework.session:Session": split_names(
+        "plugins plugin_calls functions allocate_handlers deallocate_handlers view cycle_states cached_idle "
+        "given_to_cache job_states"
     ),
     "vcdebug.recording.recording:Recording": ("answered",),
 }

@@ -10,6 +10,7 @@ from vcdebug.explain.pending.gates.other_groups import minimum_source
 from vcdebug.explain.pending.gates.validity import MORE_SURGE, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
+from vcdebug.grouping import split_names
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
@@ -19,23 +20,11 @@ from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
 """The maximum number of added pods."""
-_GANG_CAUSES = (
-    "gang-discard",
-    "not-enough-pods",
-    "scheduling-gate",
-    "predicates-*",
-    "larger-than-any-node",
-    "no-hypernode",
+_GANG_CAUSES = split_names(
+    "gang-discard not-enough-pods scheduling-gate predicates-* larger-than-any-node no-hypernode"
 )
 _ENQUEUE_CAUSES = ("enqueue-*", "queue-capability", "enqueue-resourcequota")
-_QUEUE_CAUSES = (
-    "enqueue-queue-quota",
-    "queue-*",
-    "overused",
-    "gang-discard",
-    "victims-not-above-deserved",
-    "preemptive",
-)
+_QUEUE_CAUSES = split_names("enqueue-queue-quota queue-* overused gang-discard victims-not-above-deserved preemptive")
 _OTHER_QUEUE_CAUSES = (*_QUEUE_CAUSES, "predicates-mixed")
 _MAX_QUEUES = 6
 _PREEMPTS = "PreemptLowerPriority"

@@ -17,7 +17,7 @@ from vcdebug.explain.queue_index import (
     queues_above_deserved,
 )
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
-from vcdebug.grouping import group_by_key
+from vcdebug.grouping import group_by_key, split_names
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
@@ -32,23 +32,10 @@ from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.whatif.fixes import fix
 
 _LIMIT_CAUSES = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
-_SHARE_CAUSES = (
-    "overused",
-    "preemptive",
-    "victims-not-above-deserved",
-    "queue-*",
-    "enqueue-queue-quota",
-    "gang-discard",
-)
+_SHARE_CAUSES = split_names("overused preemptive victims-not-above-deserved queue-* enqueue-queue-quota gang-discard")
 _HOLDER_CAUSES = (
     *_LIMIT_CAUSES,
-    "predicates-mixed",
-    "pod-count",
-    "no-hypernode",
-    "gang-discard",
-    "enqueue-*",
-    "action-not-configured",
-    "victims-*",
+    *split_names("predicates-mixed pod-count no-hypernode gang-discard enqueue-* action-not-configured victims-*"),
     GANG,
     DRF,
     PRIORITY,

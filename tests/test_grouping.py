@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vcdebug.grouping import group_by_key
+from types import SimpleNamespace
+
+from vcdebug.grouping import group_by_key, named_attributes, split_names
 
 
 def test_keys_and_things_keep_their_order() -> None:
@@ -12,3 +14,16 @@ def test_keys_and_things_keep_their_order() -> None:
 
 def test_grouping_no_items_gives_no_groups() -> None:
     assert {} == group_by_key([])
+
+
+def test_names_of_a_text_keep_their_order() -> None:
+    assert split_names("b a  c-*\n d") == ("b", "a", "c-*", "d")
+
+
+def test_named_attributes_are_renamed_and_looked_up_in_parts() -> None:
+    thing = SimpleNamespace(name="n", inner=SimpleNamespace(uid="u"), min_member=2)
+    assert list(named_attributes(thing, "name UID=inner.uid minMember=min_member").items()) == [
+        ("name", "n"),
+        ("UID", "u"),
+        ("minMember", 2),
+    ]

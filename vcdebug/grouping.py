@@ -1,7 +1,8 @@
 """Grouping of pairs by key, which unlike itertools.groupby needs no sorted input, and lists of names as a text."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 Key = TypeVar("Key")
 Thing = TypeVar("Thing")
@@ -18,3 +19,11 @@ def group_by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
 def split_names(text: str) -> tuple[str, ...]:
     """The names in a text, in order: for lists of names that would take a line each."""
     return tuple(text.split())
+
+
+def named_attributes(thing: object, text: str) -> dict[str, Any]:  # Any: the type of each attribute
+    """Key → attribute of the thing, in the order of a text of `key=attribute` or `key=part.attribute`, or of one word
+    that is both key and attribute.
+    """
+    pairs = (word.partition("=") for word in text.split())
+    return {key: attrgetter(attribute or key)(thing) for key, _, attribute in pairs}

@@ -6,6 +6,7 @@ Upstream: api.
 
 from collections.abc import Callable, Mapping
 
+from vcdebug.grouping import named_attributes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
 from vcdebug.model.node import NodeInfo
@@ -38,11 +39,7 @@ def _go_number(amount: float) -> float | int:
 def task_fields(task: TaskInfo) -> GoFields:
     """A TaskInfo without its pod."""
     return {
-        "UID": task.uid,
-        "Job": task.job,
-        "Name": task.name,
-        "Namespace": task.namespace,
-        "TaskRole": task.task_role,
+        **named_attributes(task, "UID=uid Job=job Name=name Namespace=namespace TaskRole=task_role"),
         "Resreq": resource_fields(task.resreq),
         "InitResreq": resource_fields(task.init_resreq),
         **transaction_fields(*task.transaction_context()),
@@ -62,14 +59,12 @@ def transaction_fields(node: str, evicted: bool, hyper_node: str, status: int) -
 
 def node_fields(node: NodeInfo, show_task: FormatTask = task_fields) -> GoFields:
     """A NodeInfo with its tasks, without its Node."""
+    amounts = named_attributes(
+        node, "Releasing=releasing Pipelined=pipelined Idle=idle Used=used Allocatable=allocatable Capacity=capability"
+    )
     return {
         "Name": node.name,
-        "Releasing": resource_fields(node.releasing),
-        "Pipelined": resource_fields(node.pipelined),
-        "Idle": resource_fields(node.idle),
-        "Used": resource_fields(node.used),
-        "Allocatable": resource_fields(node.allocatable),
-        "Capacity": resource_fields(node.capability),
+        **{name: resource_fields(amount) for name, amount in amounts.items()},
         "RevocableZone": node.revocable_zone,
         "OversubscriptionNode": node.oversubscription_node,
         "OfflineJobEvicting": node.offline_job_evicting,
@@ -79,15 +74,12 @@ def node_fields(node: NodeInfo, show_task: FormatTask = task_fields) -> GoFields
 
 def job_fields(job: JobInfo, show_task: FormatTask = task_fields, show_indexed: FormatTask = task_fields) -> GoFields:
     """A JobInfo with its sub jobs, without its PodGroup; `show_indexed` formats the tasks of status indexes."""
+    names = (
+        "UID=uid PgUID=pod_group.uid Name=name Namespace=namespace Queue=queue Priority=priority "
+        "MinAvailable=min_available AllocatedHyperNode=allocated_hyper_node"
+    )
     return {
-        "UID": job.uid,
-        "PgUID": job.pod_group.uid,
-        "Name": job.name,
-        "Namespace": job.namespace,
-        "Queue": job.queue,
-        "Priority": job.priority,
-        "MinAvailable": job.min_available,
-        "AllocatedHyperNode": job.allocated_hyper_node,
+        **named_attributes(job, names),
         "NetworkTopology": topology_fields(job.network_topology),
         "SubJobs": {uid: sub_job_fields(sub_job, show_indexed) for uid, sub_job in job.sub_jobs.items()},
         "TaskToSubJob": dict(job.task_to_sub_job),
@@ -106,13 +98,9 @@ def job_fields(job: JobInfo, show_task: FormatTask = task_fields, show_indexed: 
 
 def sub_job_fields(sub_job: SubJobInfo, show_task: FormatTask = task_fields) -> GoFields:
     """A SubJobInfo."""
+    names = "GID=gid UID=uid Job=job MinAvailable=min_available Priority=priority MatchIndex=match_index"
     return {
-        "GID": sub_job.gid,
-        "UID": sub_job.uid,
-        "Job": sub_job.job,
-        "MinAvailable": sub_job.min_available,
-        "Priority": sub_job.priority,
-        "MatchIndex": sub_job.match_index,
+        **named_attributes(sub_job, names),
         "Tasks": _tasks_by_uid(sub_job.tasks, show_task),
         "TaskStatusIndex": _status_index_fields(sub_job, show_task),
         "AllocatedHyperNode": sub_job.allocated_hyper_node,
@@ -135,13 +123,7 @@ def topology_fields(topology: NetworkTopology | None) -> GoFields | None:
 
 def condition_fields(condition: Condition) -> GoFields:
     """A PodGroupCondition without its time."""
-    return {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "transitionID": condition.transition_id,
-    }
+    return named_attributes(condition, "type status reason message transitionID=transition_id")
 
 
 def _tasks_by_uid(tasks: Mapping[TaskId, TaskInfo], show_task: FormatTask) -> GoFields:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from vcdebug.amount_text import count_noun, format_count, join_names
-from vcdebug.grouping import group_by_key
+from vcdebug.grouping import group_by_key, named_attributes
 from vcdebug.views.document import (
     Block,
     Paragraph,
@@ -122,13 +122,9 @@ def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
 def dump_document(comparison: DumpComparison) -> dict[str, object]:
     """The JSON document of a compared dump; the keys are a contract."""
     return {
-        "agrees": comparison.has_no_difference,
-        "nodes": comparison.nodes,
-        "jobs": comparison.jobs,
-        "fields": comparison.fields,
+        **named_attributes(comparison, "agrees=has_no_difference nodes jobs fields"),
         "differences": [asdict(difference) for difference in comparison.differences],
-        "unread": list(comparison.unread),
-        "brokenAtLine": comparison.broken_at,
+        **named_attributes(comparison, "unread brokenAtLine=broken_at"),
     }
 
 
@@ -378,7 +374,7 @@ def _verdict_document(verdict: JobVerdict) -> dict[str, object]:
         "job": verdict.job,
         "verdict": verdict.verdict_word,
         "differences": [
-            {"about": item.subject, "what": item.part, "replay": item.predicted, "scheduler": item.observed}
+            named_attributes(item, "about=subject what=part replay=predicted scheduler=observed")
             for item in verdict.differences
         ],
         "decision": None if decision is None else {"seq": decision.seq, "text": decision.text},

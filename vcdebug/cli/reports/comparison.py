@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from vcdebug.comparison.cycles import ChangedState, CycleComparison, Divergence, DivergenceSide, TaskOutcome
 from vcdebug.explain.decisions.votes import HookCallGroup
+from vcdebug.grouping import named_attributes
 from vcdebug.recording.effects import JobSummary
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import event_json, plain_json
@@ -108,26 +109,13 @@ def _side_documents(change: ChangedState[_Name, _State], document: Callable[[_St
 
 
 def _job_document(summary: JobSummary) -> dict[str, object]:
-    return {
-        "queue": summary.queue,
-        "outcome": summary.outcome,
-        "phase": summary.phase,
-        "minAvailable": summary.min_available,
-        "tasks": summary.tasks,
-        "ready": summary.ready,
-        "waiting": summary.waiting,
-        "pending": summary.pending,
-        "evicted": summary.evicted,
-    }
+    return named_attributes(
+        summary, "queue outcome phase minAvailable=min_available tasks ready waiting pending evicted"
+    )
 
 
 def _task_document(outcome: TaskOutcome) -> dict[str, object]:
-    return {
-        "job": outcome.job,
-        "status": outcome.status.upstream_name,
-        "node": outcome.node,
-        "evicted": outcome.evicted,
-    }
+    return named_attributes(outcome, "job status=status.upstream_name node evicted")
 
 
 def _divergence_document(point: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:
@@ -136,7 +124,7 @@ def _divergence_document(point: Divergence | None, before: Recording, after: Rec
     return {
         "before": _side_document(point.before, before),
         "after": _side_document(point.after, after),
-        "differences": [{"field": row.field, "before": row.before, "after": row.after} for row in point.differences],
+        "differences": [named_attributes(row, "field before after") for row in point.differences],
     }
 
 

@@ -13,6 +13,7 @@ from vcdebug.cli.reports.contents import input_problem_lines
 from vcdebug.cli.reports.explanation import command_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
+from vcdebug.grouping import named_attributes
 from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
@@ -46,7 +47,7 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
         "evicted": [asdict(entry) for entry in effects.evicted],
         "writes": [write._asdict() for write in api_writes(recording)],
         "jobs": [job._asdict() for job in effects.jobs],
-        "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
+        "notes": [named_attributes(note, "seq code text") for note in recording.notes],
         "problems": [problem.format_line() for problem in input_problems(recording)],
         "panic": effects.panic,
         # Present only for a recording that was cut off: programs test for the key.
@@ -153,12 +154,7 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
         ],
         "repeat": None
         if repeat is None
-        else {
-            "cycle": repeat.later_cycle,
-            "repeats": repeat.earlier_cycle,
-            "evicted": list(repeat.evicted),
-            "givenBack": list(repeat.discarded_evictions),
-        },
+        else named_attributes(repeat, "cycle=later_cycle repeats=earlier_cycle evicted givenBack=discarded_evictions"),
     }
 
 
@@ -239,23 +235,14 @@ def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, obje
         "outcomes": odds.outcomes,
         "panics": odds.panics,
         "jobs": [
-            {
-                "job": job.job,
-                "queue": job.queue,
-                "placed": job.placed_count,
-                "moved": job.moved_count,
-                "undrawn": job.base,
-            }
-            for job in odds.jobs
+            named_attributes(job, "job queue placed=placed_count moved=moved_count undrawn=base") for job in odds.jobs
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
         "divergences": [
             {
                 "seq": divergence.seq,
                 "text": _event_words(base, divergence.seq),
-                "tie": divergence.tie_seq,
-                "draws": divergence.draw_count,
-                "other_outcome": divergence.differing,
+                **named_attributes(divergence, "tie=tie_seq draws=draw_count other_outcome=differing"),
             }
             for divergence in odds.divergences
         ],

@@ -13,7 +13,7 @@ from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.output import Output, status_line
 from vcdebug.cli.worker_processes import TrialRounds
 from vcdebug.errors import EngineError
-from vcdebug.grouping import group_by_key
+from vcdebug.grouping import group_by_key, named_attributes
 from vcdebug.releases.release import CHANGES, Release
 from vcdebug.releases.release_names import require_release
 from vcdebug.snapshot.loader import load_snapshot
@@ -102,12 +102,11 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
         "after": upgrade.after.build_document(),
         "same": upgrade.has_same_decisions,
         "sameRecording": not upgrade.has_differences,
-        "apart": list(upgrade.differing_changes),
-        "asked": list(upgrade.consulted_changes),
-        "cycles": upgrade.trial_count,
-        "failed": upgrade.failed_count,
-        "finished": upgrade.is_finished,
-        "deciding": None if upgrade.deciding_set is None else list(upgrade.deciding_set),
+        **named_attributes(
+            upgrade,
+            "apart=differing_changes asked=consulted_changes cycles=trial_count failed=failed_count "
+            "finished=is_finished deciding=deciding_set",
+        ),
         "changes": [_change_document(name, upgrade) for name in _telling_changes(upgrade)],
     }
 
@@ -119,24 +118,11 @@ def _telling_changes(upgrade: Upgrade) -> ChangeMixture:
 
 def _change_document(name: str, upgrade: Upgrade) -> dict[str, object]:
     change, trial = CHANGES[name], dict(upgrade.altering_changes).get(name)
+    names = "decides=has_other_decisions jobs tasks=pods firstDifference=difference firstOperation=operation"
     return {
-        "id": name,
-        "olderForm": change.behavior,
-        "decides": change.affected_decisions,
-        "pullRequest": change.pull,
-        "weight": change.weight,
+        **named_attributes(change, "id olderForm=behavior decides=affected_decisions pullRequest=pull weight"),
         "olderIn": _older_release(name, upgrade.before, upgrade.after).name,
-        "alone": None if trial is None else _trial_document(trial),
-    }
-
-
-def _trial_document(trial: MixtureTrial) -> dict[str, object]:
-    return {
-        "decides": trial.has_other_decisions,
-        "jobs": list(trial.jobs),
-        "tasks": list(trial.pods),
-        "firstDifference": trial.difference,
-        "firstOperation": trial.operation,
+        "alone": None if trial is None else named_attributes(trial, names),
     }
 
 
@@ -202,8 +188,7 @@ def upgrades_document(upgrades: Upgrades) -> dict[str, object]:
                 "id": name,
                 "decides": decides,
                 "shows": shows,
-                "pullRequest": CHANGES[name].pull,
-                "weight": CHANGES[name].weight,
+                **named_attributes(CHANGES[name], "pullRequest=pull weight"),
             }
             for name, decides, shows, _ in upgrades.totals_by_change()
         ],

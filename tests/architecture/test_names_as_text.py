@@ -51,7 +51,7 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # the title of a row
     "predicates": ("views/headline.py",),
     # fields of upstream's NodeInfo, TaskInfo and JobInfo
-    "Allocatable": ("model/go_fields.py", "snapshot/file_forms.py"),
+    "Allocatable": ("snapshot/file_forms.py",),
     "Preemptable": ("model/go_fields.py",),
     # a kind of breakpoint
     "enqueue": ("debugger/breakpoints/", "views/notebook.py"),

@@ -235,7 +235,8 @@ def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, obje
         "outcomes": odds.outcomes,
         "panics": odds.panics,
         "jobs": [
-            named_attributes(job, "job queue placed=placed_count moved=moved_count undrawn=base") for job in odds.jobs
+            {**named_attributes(job, "job queue placed=placed_count moved=moved_count"), "undrawn": job.base}
+            for job in odds.jobs
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
         "divergences": [

@@ -6,17 +6,8 @@ Upstream: actions/reclaim, and its form up to v1.13.
 from collections.abc import Mapping
 from functools import partial
 
-from vcdebug.framework import action, placement, transitions
+from vcdebug.framework import action, hooks, placement, transitions
 from vcdebug.framework.action import Action, collect_starving, is_starving, pending_tasks
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_PIPELINED,
-    JOB_STARVING,
-    OVERUSED,
-    PRE_PREDICATE,
-    PREEMPTIVE,
-    RECLAIMABLE,
-)
 from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import Level
@@ -62,7 +53,7 @@ class Reclaim(Action):
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.open_span(Level.QUEUE, queue.name):
-                if ssn.ask_plugins(OVERUSED, queue):
+                if ssn.ask_plugins(hooks.OVERUSED, queue):
                     ssn.log("overused", queue.name)
                     continue
                 jobs = starving.jobs[queue.name]
@@ -77,7 +68,7 @@ class Reclaim(Action):
 
     def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
         statement = Statement(ssn)
-        while ssn.ask_plugins(JOB_STARVING, job):
+        while ssn.ask_plugins(hooks.JOB_STARVING, job):
             if not tasks:
                 ssn.log("no-task", job.uid)
                 break
@@ -86,7 +77,7 @@ class Reclaim(Action):
             with ssn.open_span(Level.TASK, task.key):
                 if self._may_reclaim(ssn, queue, task):
                     self._reclaim_for_task(ssn, statement, job, task)
-        if ssn.ask_plugins(JOB_PIPELINED, job):
+        if ssn.ask_plugins(hooks.JOB_PIPELINED, job):
             statement.commit()
         else:
             statement.discard()
@@ -172,7 +163,7 @@ def _valid_victims(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -
     if not reclaimees:
         ssn.log("nobody", node.name)
         return None
-    victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
+    victims = ssn.ask_plugins(hooks.RECLAIMABLE, task, reclaimees) or []
     return victims if action.validate_victims(ssn, task, node, victims) else None
 
 
@@ -203,7 +194,7 @@ class ReclaimAtOnce(Action):
         self, ssn: Session, queue: QueueInfo, jobs: PriorityQueue[JobInfo], heaps: dict[JobId, PriorityQueue[TaskInfo]]
     ) -> bool:
         """Reclaim for one task of the first job; returns whether the queue gets another turn."""
-        if ssn.ask_plugins(OVERUSED, queue):
+        if ssn.ask_plugins(hooks.OVERUSED, queue):
             ssn.log("overused", queue.name)
             return False
         if not jobs:
@@ -233,12 +224,12 @@ def has_pending(_ssn: Session, job: JobInfo) -> bool:
 
 def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
     asks_room = ssn.release.has_older_form(RECLAIM_ASKS_ALLOCATABLE)
-    if asks_room and not ssn.ask_plugins(ALLOCATABLE, queue, task):
+    if asks_room and not ssn.ask_plugins(hooks.ALLOCATABLE, queue, task):
         return False
-    if not ssn.ask_plugins(PREEMPTIVE, queue, [task]):
+    if not ssn.ask_plugins(hooks.PREEMPTIVE, queue, [task]):
         ssn.log("refused", queue.name, task.name)
         return False
-    if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
+    if ssn.ask_plugins(hooks.PRE_PREDICATE, task) is not None:
         ssn.log("pre-predicate", task.key)
         return False
     return True

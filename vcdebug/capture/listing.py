@@ -10,17 +10,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from vcdebug.capture import permission
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Query
-from vcdebug.capture.permission import (
-    FORBIDDEN,
-    NOT_FOUND,
-    PROBLEM_FILE,
-    namespace_problem,
-    optional_failed,
-    optional_skipped,
-    required_failed,
-    served_groups,
-)
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS, WORKLOAD_KINDS, ResourceKind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, key_of, metadata_of, object_in
@@ -203,7 +194,11 @@ def read_consistent_state(
 
 def _inconsistency_problem(changed: tuple[str, ...]) -> Problem:
     return Problem(
-        PROBLEM_FILE, "moment", "", Provenance(consistent=False, changed=changed).inconsistency_text(), TORN_EFFECT
+        permission.PROBLEM_FILE,
+        "moment",
+        "",
+        Provenance(consistent=False, changed=changed).inconsistency_text(),
+        TORN_EFFECT,
     )
 
 
@@ -342,25 +337,25 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None, ver
             broken = 0
         except ApiRefusal as refusal:
             # With the rights of one namespace other kinds are hidden; a single problem names them all.
-            if options.namespace and refusal.status == FORBIDDEN and not (kind.required and kind.namespaced):
+            if options.namespace and refusal.status == permission.FORBIDDEN and not (kind.required and kind.namespaced):
                 hidden.append(kind)
                 continue
             if kind.required:
-                raise required_failed(api, kind, refusal, options.namespace) from refusal
+                raise permission.required_failed(api, kind, refusal, options.namespace) from refusal
             # Most clusters do not serve a gated kind, and lack nothing without it.
-            if (kind.gated or not kind.is_read) and refusal.status == NOT_FOUND:
+            if (kind.gated or not kind.is_read) and refusal.status == permission.NOT_FOUND:
                 continue
-            if reading.groups is None and refusal.status == NOT_FOUND:
-                reading.groups = served_groups(api)
-            _skip_kind(reading, kind, optional_skipped(kind, refusal, reading.groups or {}))
+            if reading.groups is None and refusal.status == permission.NOT_FOUND:
+                reading.groups = permission.served_groups(api)
+            _skip_kind(reading, kind, permission.optional_skipped(kind, refusal, reading.groups or {}))
         except NoAnswer as failure:
             broken += 1
             if kind.required or broken == MAX_BROKEN_KINDS:
                 raise
-            _skip_kind(reading, kind, optional_failed(kind, failure))
+            _skip_kind(reading, kind, permission.optional_failed(kind, failure))
         state = state or listings[0].resource_version
     if hidden:
-        reading.problems.append(namespace_problem(hidden, options.namespace))
+        reading.problems.append(permission.namespace_problem(hidden, options.namespace))
         reading.missing_kinds.extend(kind.name for kind in hidden if kind.is_read)
     if "Event" in reading.objects:
         reading.objects["Event"] = events_about_pending(reading.objects)
@@ -373,7 +368,7 @@ def read_workloads(api: Api, options: CaptureOptions, groups: dict[str, list[str
     `groups`: API group → versions, None if they have not been looked up.
     """
     with suppress(NoAnswer):
-        groups = served_groups(api) if groups is None else groups
+        groups = permission.served_groups(api) if groups is None else groups
     manifests: list[Manifest] = []
     for kind in WORKLOAD_KINDS:
         # No problem is reported: the replay needs none of them, and most clusters have few of these operators.

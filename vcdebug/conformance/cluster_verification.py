@@ -9,18 +9,9 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture import CaptureOptions, capture_cluster, listing
 from vcdebug.capture.api_client import Api, Transport
 from vcdebug.capture.cluster import connect_transport
-from vcdebug.capture.listing import (
-    FOLLOWED_KINDS,
-    PRESENT,
-    EarlierState,
-    FollowedObjects,
-    VersionGone,
-    first_version,
-    list_at_version,
-)
 from vcdebug.capture.pod_history import decision_stamps, is_evicted, iter_reported_evictions
 from vcdebug.conformance.cycle_outcome import (
     GONE,
@@ -72,7 +63,7 @@ class ClusterReader(Struct, frozen=True):
         return Api(self._reach(), self.options, self.sleep, self.clock)
 
     def capture(
-        self, earlier: EarlierState = PRESENT, announce: Callable[[Provenance], None] | None = None
+        self, earlier: listing.EarlierState = listing.PRESENT, announce: Callable[[Provenance], None] | None = None
     ) -> Snapshot:
         """The cluster, or an earlier state of it; raises the errors of capture_cluster."""
         return capture_cluster(
@@ -84,10 +75,10 @@ class ClusterReader(Struct, frozen=True):
             earlier=earlier,
         )
 
-    def follow_changes(self, snapshot: Snapshot) -> FollowedObjects:
+    def follow_changes(self, snapshot: Snapshot) -> listing.FollowedObjects:
         """The pods and PodGroups of a capture, to follow their changes."""
         versions = snapshot.provenance.resource_versions if snapshot.provenance is not None else {}
-        return FollowedObjects(self.options, snapshot.objects, versions)
+        return listing.FollowedObjects(self.options, snapshot.objects, versions)
 
     def _reach(self) -> Transport:
         return self.transport() if self.transport is not None else connect_transport(self.options)
@@ -115,7 +106,7 @@ def verify_cluster(
         judged = None
         try:
             judged = judge_first_cycle(reader, before, polled) if polled.version else None
-        except VersionGone as lost:
+        except listing.VersionGone as lost:
             tell(f"{lost.message}; the capture before it counts")
         if judged is None:
             judged = _compare_with_present(reader, before, polled)
@@ -155,7 +146,7 @@ def _compare_with_present(reader: ClusterReader, before: Snapshot, polled: Polle
 def judge_first_cycle(reader: ClusterReader, before: Snapshot, later: PolledState) -> JudgedCycle:
     """Judge the scheduler's first cycle between a capture and a later state; raises VersionGone."""
     api = reader.connect()
-    evicted, states = dict(later.evicted), dict[EarlierState, Snapshot]()
+    evicted, states = dict(later.evicted), dict[listing.EarlierState, Snapshot]()
     deleted = deleted_uids(before, replace(before, objects={"Pod": later.pods}))
     evicted |= dict.fromkeys(iter_reported_evictions(api, reader.options, deleted))
     windows = _find_windows(before, api, reader.options, later.version, evicted)
@@ -220,7 +211,7 @@ def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicte
 
 def _find_windows(
     before: Snapshot, api: Api, options: CaptureOptions, decided: str, evicted: Collection[str]
-) -> list[tuple[EarlierState, EarlierState]]:
+) -> list[tuple[listing.EarlierState, listing.EarlierState]]:
     """States between which the first cycle since a capture may lie, the likeliest first; raises VersionGone.
 
     A scheduler waits for a second between two cycles, and the server notes the second of each bind: a cycle ends with
@@ -229,22 +220,25 @@ def _find_windows(
     """
     captured = _version_of(before)
     if not (captured.isdecimal() and decided.isdecimal()):
-        raise VersionGone(captured or "unknown", api.server)
+        raise listing.VersionGone(captured or "unknown", api.server)
 
     def lists_at(version: int) -> dict[str, list[Manifest]]:
-        return {kind: list_at_version(api, KIND_BY_NAME[kind], options, str(version)) for kind in FOLLOWED_KINDS}
+        return {
+            kind: listing.list_at_version(api, KIND_BY_NAME[kind], options, str(version))
+            for kind in listing.FOLLOWED_KINDS
+        }
 
     names = before.flags.scheduler_names
     known = decision_stamps(before.objects_of("Pod"), names)
 
     def stamps_at(version: int) -> set[tuple[object, datetime]]:
-        return decision_stamps(list_at_version(api, KIND_BY_NAME["Pod"], options, str(version)), names)
+        return decision_stamps(listing.list_at_version(api, KIND_BY_NAME["Pod"], options, str(version)), names)
 
     def times_at(version: int) -> list[datetime]:
         return [time for _, time in stamps_at(version) - known]
 
     last = int(decided)
-    first = first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), last)
+    first = listing.first_version(lambda version: _has_decided(before, lists_at(version), evicted), int(captured), last)
     begun = min(times_at(first) or times_at(last), default=None)
     ends = [last]
     if begun is not None:
@@ -253,14 +247,14 @@ def _find_windows(
 
     def may_begin_at(start: int) -> bool:
         """Whether the scheduler has decided nothing between this version and the capture."""
-        with suppress(VersionGone):
+        with suppress(listing.VersionGone):
             return start >= int(captured) or known <= stamps_at(start)
         return False
 
     # A cycle may begin before the capture and write after it, but not before the last decision of an earlier cycle.
     starts = [max(first - 1, int(captured)), *filter(may_begin_at, (max(first - 1 - back, 1) for back in UNSEEN))]
     pairs = dict.fromkeys([*((starts[0], end) for end in ends), *((start, ends[0]) for start in starts)])
-    return [(EarlierState(str(start), begun), EarlierState(str(end), begun)) for start, end in pairs]
+    return [(listing.EarlierState(str(start), begun), listing.EarlierState(str(end), begun)) for start, end in pairs]
 
 
 def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first: int, last: int) -> int:
@@ -269,7 +263,7 @@ def _last_before(end: datetime, times_at: Callable[[int], list[datetime]], first
     def is_over(version: int) -> bool:
         return any(time >= end for time in times_at(version))
 
-    return first_version(is_over, first, last) - 1 if is_over(last) else last
+    return listing.first_version(is_over, first, last) - 1 if is_over(last) else last
 
 
 def judge_captures(

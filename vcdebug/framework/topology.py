@@ -9,13 +9,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import NetworkTopology
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import ALLOCATED_CLASS, is_allocated_status
-from vcdebug.releases.scheduling import (
-    ALLOCATED_HYPERNODE_ANNOTATION,
-    HIGHEST_TIER_NAME_SUBGROUP,
-    HYPERNODES_NOT_READY,
-    SOFT_TO_HARD,
-    SUBJOB_RECOVERY_TIER,
-)
+from vcdebug.releases import scheduling
 
 ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 """The PodGroup annotation in which older releases store the job's hypernode."""
@@ -25,19 +19,19 @@ NO_HYPER_NODE = "no HyperNode exists"
 def open_topology(ssn: Session) -> None:
     """Prepare the hypernode tree and every job's topology. Upstream: framework/session.adjustNetworkTopologySpec."""
     root_tier = ssn.hyper_nodes.add_cluster_top_hyper_node(ssn.node_table.names).tier
-    only_jobs = ssn.release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP)
+    only_jobs = ssn.release.has_older_form(scheduling.HIGHEST_TIER_NAME_SUBGROUP)
     for job in ssn.jobs.values():
         _name_to_tier(ssn, job.network_topology)
         for sub_job in () if only_jobs else job.sub_jobs.values():
             _name_to_tier(ssn, sub_job.network_topology)
-    for job in () if ssn.release.has_older_form(SOFT_TO_HARD) else ssn.jobs.values():
+    for job in () if ssn.release.has_older_form(scheduling.SOFT_TO_HARD) else ssn.jobs.values():
         _soft_to_hard(job, root_tier)
     for job in ssn.jobs.values() if ssn.process.hyper_nodes else ():
         restore_hyper_nodes(job, ssn.process)
-    if ssn.release.has_older_form(HYPERNODES_NOT_READY) and not ssn.hyper_nodes.stated_tiers():
+    if ssn.release.has_older_form(scheduling.HYPERNODES_NOT_READY) and not ssn.hyper_nodes.stated_tiers():
         ssn.hyper_nodes.ready = False
         ssn.hyper_nodes.problem = NO_HYPER_NODE
-    if ssn.release.has_older_form(ALLOCATED_HYPERNODE_ANNOTATION):
+    if ssn.release.has_older_form(scheduling.ALLOCATED_HYPERNODE_ANNOTATION):
         _read_annotations(ssn)
     elif ssn.hyper_nodes.ready:
         for job in ssn.jobs.values():
@@ -107,7 +101,7 @@ def _lowest_tier_hyper_node(ssn: Session, sub_job: SubJobInfo) -> str:
     common = [name for name in names if all(node in tree.real_nodes.get(name, {}) for node in nodes)] if nodes else []
     if nodes and not common:
         ssn.log("session.no-domain", sub_job.uid)
-    if ssn.release.has_older_form(SUBJOB_RECOVERY_TIER):
+    if ssn.release.has_older_form(scheduling.SUBJOB_RECOVERY_TIER):
         return min(common, key=lambda name: len(tree.real_nodes[name]), default="")
     return min(common, key=lambda name: tree.by_name[name].tier, default="")
 

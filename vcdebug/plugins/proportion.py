@@ -25,14 +25,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.resource import CPU, INFINITY, MEMORY, ZERO, Resource, deep_equal, resource_max
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.queues import (
-    ENQUEUE_INQUEUE_AT_VOTE,
-    GUARANTEES_BEYOND_REST,
-    GUARANTEES_BEYOND_TOTAL,
-    QUEUE_STATE_UNREAD,
-    RECLAIM_WHOLE_REQUEST,
-    ZERO_DESERVED_DROPPED,
-)
+from vcdebug.releases import queues as queue_changes
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import RECLAIM_ASKS_ALLOCATABLE, TOPOLOGY_PREEMPT_ABSENT
 
@@ -135,7 +128,7 @@ class Proportion(Plugin):
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
     later_methods = {
-        JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE,
+        JOB_ENQUEUED.method: queue_changes.ENQUEUE_INQUEUE_AT_VOTE,
         PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT,
         PREEMPTIVE.method: RECLAIM_ASKS_ALLOCATABLE,
     }
@@ -152,7 +145,7 @@ class Proportion(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/proportion.OnSessionOpen."""
-        self.reserves_at_vote = ssn.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)
+        self.reserves_at_vote = ssn.release.has_older_form(queue_changes.ENQUEUE_INQUEUE_AT_VOTE)
         self.ssn = ssn
         self.jobs = ssn.jobs
         self.total.add(ssn.total_resource)
@@ -160,14 +153,14 @@ class Proportion(Plugin):
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
         jobs = job_amounts.jobs_by_queue(ssn.jobs.values())
-        if jobs and ssn.release.has_older_form(GUARANTEES_BEYOND_TOTAL):
+        if jobs and ssn.release.has_older_form(queue_changes.GUARANTEES_BEYOND_TOTAL):
             self.total.clone().sub(self.guaranteed)
         attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
         for name, attr in attrs.items():
             count_jobs_in(attr, jobs[name], job_amounts.ReservationForm.for_release(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
-        asserts_rest = ssn.release.has_older_form(GUARANTEES_BEYOND_REST)
+        asserts_rest = ssn.release.has_older_form(queue_changes.GUARANTEES_BEYOND_REST)
         for _ in deal_rounds(self.total, list(self.queues.values()), asserts_rest=asserts_rest):
             pass
         ssn.log("proportion.rounds")
@@ -176,7 +169,7 @@ class Proportion(Plugin):
         """A queue with its limits: the cluster less the guarantees of other queues, and its own capability."""
         bound = queue_limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
-        keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
+        keeps_zeros = not self.ssn.release.has_older_form(queue_changes.ZERO_DESERVED_DROPPED)
         return ProportionQueueAttr(
             queue.weight, capability, bound.limit, bound.own_guarantee, limit_derivation=bound, keeps_zeros=keeps_zeros
         )
@@ -210,7 +203,7 @@ class Proportion(Plugin):
 
     def is_served(self, queue: QueueInfo) -> bool:
         """Whether the queue is open; True in releases that ignore the queue's state."""
-        return queue.state == OPEN or self.ssn.release.has_older_form(QUEUE_STATE_UNREAD)
+        return queue.state == OPEN or self.ssn.release.has_older_form(queue_changes.QUEUE_STATE_UNREAD)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates of queues that exceed their deserved amount in some dimension, in order, less earlier victims."""
@@ -354,7 +347,7 @@ def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
 
 def least_holding(release: Release, reclaimer: TaskInfo) -> Resource:
     """The amount that a queue must have allocated before its tasks may be reclaimed."""
-    return reclaimer.resreq if release.has_older_form(RECLAIM_WHOLE_REQUEST) else NO_RESOURCE
+    return reclaimer.resreq if release.has_older_form(queue_changes.RECLAIM_WHOLE_REQUEST) else NO_RESOURCE
 
 
 def iter_holdings(

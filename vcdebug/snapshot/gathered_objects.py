@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError
+from vcdebug.snapshot import file_forms
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.file_forms import (
-    described_objects,
-    foreign_words,
-    is_description,
-    listed_objects,
-    renewed_version,
-    strip_surroundings,
-    table_words,
-    template_words,
-    watched_object,
-)
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
@@ -91,12 +81,12 @@ class GatheredObjects:
     def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
         """Read one file; after an error the objects before it are kept."""
         name = file.name
-        data, surroundings = strip_surroundings(file.data)
+        data, surroundings = file_forms.strip_surroundings(file.data)
         for fault, effect in surroundings:
             self.report.add_problem(fault, effect, file=name)
         try:
             encoding_of(data)
-            if words := table_words(data):
+            if words := file_forms.table_words(data):
                 raise DocumentError(words)
             if has_bad_bytes(data):
                 self.report.add_problem("contains invalid UTF-8", "replaced by U+FFFD", file=name)
@@ -106,12 +96,12 @@ class GatheredObjects:
                 self.device_configs.append((name, decode_text(data)))
             elif name.endswith(".conf"):
                 self.confs.append((name, decode_text(data)))
-            elif is_description(data):
+            elif file_forms.is_description(data):
                 self._add_descriptions(name, decode_text(data))
             else:
                 self._add_documents(SourceFile(name, data), read_so_far)
         except DocumentError as error:
-            self.report.add_problem(template_words(data) or str(error), REST_IGNORED, file=name)
+            self.report.add_problem(file_forms.template_words(data) or str(error), REST_IGNORED, file=name)
         watched, self._watched = self._watched, {}
         for number, manifest in enumerate(watched.values(), start=1):
             self.add_document(manifest, name, f"watched object {number}")
@@ -119,7 +109,7 @@ class GatheredObjects:
     def _add_descriptions(self, name: str, text: str) -> None:
         effect = "fields that it does not print are missing: `kubectl get -o json` has all of them"
         self.report.add_problem("is the output of kubectl describe", effect, file=name)
-        for number, manifest in enumerate(described_objects(text), start=1):
+        for number, manifest in enumerate(file_forms.described_objects(text), start=1):
             self.add_document(manifest, name, f"object {number}")
 
     def _add_settings(self, name: str, data: bytes) -> None:
@@ -186,16 +176,16 @@ class GatheredObjects:
 
     def _add_without_kind(self, document: Manifest, file: str) -> None:
         """Add the objects in an event of a watch, or in the lists of another tool's export."""
-        if event := watched_object(document):
+        if event := file_forms.watched_object(document):
             event_type, manifest = event
             key = (manifest.get("kind"), object_name(manifest))
             self._watched.pop(key, None)
             if event_type in ("ADDED", "MODIFIED"):
                 self._watched[key] = manifest
             return
-        lists = list(listed_objects(document))
+        lists = list(file_forms.listed_objects(document))
         if not lists:
-            fault = foreign_words(document) or "contains a document without kind"
+            fault = file_forms.foreign_words(document) or "contains a document without kind"
             self.report.add_problem(fault, _NOT_AN_OBJECT, file=file)
         for items, kind, api_version in lists:
             self._add_each(items, kind, api_version, file)
@@ -241,7 +231,7 @@ class GatheredObjects:
         """Add one object, type-checked; an object without a name or of an unknown kind becomes a Problem."""
         kind = manifest["kind"]
         api_version = manifest.get("apiVersion")
-        if renewed := renewed_version(str(api_version)):
+        if renewed := file_forms.renewed_version(str(api_version)):
             fault = f"is of API {api_version}, which no supported release reads"
             self.report.add_problem(fault, f"read as {renewed}", file=file, object=kind)
             api_version, manifest = renewed, {**manifest, "apiVersion": renewed}

@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import (
-    SNAPSHOT_HELP,
-    add_cycle_arguments,
-    add_shared_options,
-    add_workers,
-    between_cycles,
-    check_cycle_arguments,
-    snapshot_source,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -35,28 +27,30 @@ class DiffCommand(Command):
     EXITS = "Exit status: 0 same decisions, 2 different decisions, 1 error, 130 interrupted"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT_HELP}; with --release also a folder of snapshots")
+        parser.add_argument(
+            "before", metavar="A", help=f"{arguments.SNAPSHOT_HELP}; with --release also a folder of snapshots"
+        )
         parser.add_argument(
             "after", metavar="B", nargs="?", help="second snapshot (default: A again, with the changes below)"
         )
         parser.add_argument("--conf", metavar="FILE", help="scheduler configuration of the second run")
-        add_shared_options(parser, "--complete")
-        add_shared_options(
+        arguments.add_shared_options(parser, "--complete")
+        arguments.add_shared_options(
             parser,
             "--release",
             scope=f"{SECOND_RUN_ONLY}if nothing else differs, also find the upstream changes that matter; ",
         )
-        add_shared_options(parser, "--set", scope=SECOND_RUN_ONLY)
-        add_cycle_arguments(parser, "; the first cycle with different decisions is compared")
-        add_workers(parser, "for --release: ")
-        add_shared_options(parser, "--json")
+        arguments.add_shared_options(parser, "--set", scope=SECOND_RUN_ONLY)
+        arguments.add_cycle_arguments(parser, "; the first cycle with different decisions is compared")
+        arguments.add_workers(parser, "for --release: ")
+        arguments.add_shared_options(parser, "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("nothing to compare with", "give a second snapshot, --set, --conf or --release")
-        check_cycle_arguments(args)
-        source = snapshot_source(args.before) if _only_release(args) else None
+        arguments.check_cycle_arguments(args)
+        source = arguments.snapshot_source(args.before) if _only_release(args) else None
         if isinstance(source, Path) and source.is_dir():
             from vcdebug.snapshot.sources import find_snapshots
 
@@ -93,7 +87,7 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     base = replay_cycle(first)
     # `reuse_from` lets the second replay reuse what the edits do not touch.
     runs = base, replay_cycle(with_edits(second, edits), reuse_from=base)
-    number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
+    number, before, after = first_different_cycle(*runs, arguments.between_cycles(args), args.cycles)
     output.name_jobs(before, after)
     difference = compare_cycles(before, after)
     sides = ComparedRuns(before, after, _run_titles(args, first, second), tuple(edits), (number, args.cycles))

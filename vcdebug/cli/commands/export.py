@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import (
-    SNAPSHOT_HELP,
-    add_cycle_arguments,
-    add_options,
-    add_shared_options,
-    between_cycles,
-    cached_recordings,
-    check_cycle_arguments,
-    snapshot_source,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, RunFailure, run_or_failure
 
@@ -40,7 +31,7 @@ class ExportCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
+        arguments.add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         parser.add_argument("--to", metavar="PATH", required=True, help="folder for the tables, or file for the trace")
         parser.add_argument(
             "--format",
@@ -49,14 +40,14 @@ class ExportCommand(Command):
             help="jsonl, csv, parquet and arrow write a file per table, perfetto one trace with a span per action, "
             "queue, job and task; parquet and arrow need the extra tables (default: jsonl)",
         )
-        add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
+        arguments.add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.files.table_files import export_recording
 
-        recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        recording, _ = replay_arguments(args, keeping=arguments.cached_recordings(args, output))
         written = export_recording(recording, Path(args.to), args.format)
         document = {"written": list(map(str, written)), "format": args.format}
         write_release_answer(
@@ -78,10 +69,10 @@ class QueryCommand(Command):
     EXAMPLES = ("query preempt-works 'victim if plugin == \"gang\"' --columns seq,task,node",)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_options(
+        arguments.add_options(
             parser,
             f"""
-            SNAPSHOT        {SNAPSHOT_HELP}; also a folder of snapshots or recordings
+            SNAPSHOT        {arguments.SNAPSHOT_HELP}; also a folder of snapshots or recordings
             WORDS           which events, as break takes them: 'victim if plugin == "gang"'
             --columns LIST  fields and expressions with commas between them: seq,job,'count(victims)' (default: the
                             event with its action, queue, job, task, node, plugin, hook and result)
@@ -90,8 +81,8 @@ class QueryCommand(Command):
         parser.add_argument(
             "--format", choices=("text", "csv", "jsonl"), default="text", help="format of the rows (default: text)"
         )
-        add_cycle_arguments(parser, "; the events of all of them")
-        add_shared_options(parser, "--complete", "--release", "--set", "--no-cache")
+        arguments.add_cycle_arguments(parser, "; the events of all of them")
+        arguments.add_shared_options(parser, "--complete", "--release", "--set", "--no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_blocks
@@ -100,7 +91,7 @@ class QueryCommand(Command):
         from vcdebug.views.document import iter_release_paragraphs, make_listing, name_jobs
         from vcdebug.views.notebook import found_table
 
-        check_cycle_arguments(args)
+        arguments.check_cycle_arguments(args)
         recordings = _AskedRecordings(args, output)
         table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
         types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
@@ -132,7 +123,7 @@ class _AskedRecordings:
         from vcdebug.snapshot.sources import find_snapshots
 
         self._args, self._output = args, output
-        source = snapshot_source(args.snapshot)
+        source = arguments.snapshot_source(args.snapshot)
         self._folder = Path(source) if isinstance(source, Path) and source.is_dir() else None
         below: list[str | Path] = [*find_snapshots(self._folder)] if self._folder else []
         self._snapshots = below or [source]
@@ -160,7 +151,9 @@ class _AskedRecordings:
 
         args = self._args
         options = {"complete": args.complete, "release": args.release, "edits": args.edits}
-        recording = replay_snapshot(snapshot, keeping=cached_recordings(args, self._output), **options).recording
+        recording = replay_snapshot(
+            snapshot, keeping=arguments.cached_recordings(args, self._output), **options
+        ).recording
         # Some of many snapshots may lack a named object; in a single snapshot it is misspelt.
         parse_breakpoint(args.words, 0, recording if len(self._snapshots) == 1 else None)
         return recording
@@ -170,5 +163,5 @@ class _AskedRecordings:
 
         yield 1, recording
         for cycle in range(2, self._args.cycles + 1):
-            recording = replay_next_cycle(recording, between_cycles(self._args), cycle)
+            recording = replay_next_cycle(recording, arguments.between_cycles(self._args), cycle)
             yield cycle, recording

@@ -7,14 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import (
-    add_cycle_arguments,
-    add_options,
-    add_shared_options,
-    between_cycles,
-    check_cycle_arguments,
-    snapshot_options,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
@@ -33,8 +26,8 @@ class ReportCommand(Command):
     EXAMPLES = ("report preempt-blocked-by-gang -o report.html", "report preempt-works --cycles 3 -o cycles.html")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
-        add_options(
+        arguments.add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
+        arguments.add_options(
             parser,
             """
             -o, --output FILE  FILE.md or FILE.html (default: Markdown to standard output)
@@ -44,8 +37,8 @@ class ReportCommand(Command):
             """,
             {"--output": {"default": STDOUT}, "--job": {"action": "append", "default": []}},
         )
-        add_shared_options(parser, "--set", "--extender-url")
-        add_cycle_arguments(parser)
+        arguments.add_shared_options(parser, "--set", "--extender-url")
+        arguments.add_cycle_arguments(parser)
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report_file
@@ -69,13 +62,13 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
     from vcdebug.views.report import ReportSubject
     from vcdebug.whatif.cycles import CycleChain
 
-    check_cycle_arguments(args)
+    arguments.check_cycle_arguments(args)
     recording = replay_arguments(args).recording
     for word in args.job:
         find_subject(recording, word)  # raises VcdebugError for an unknown name, before anything is written
     cycles: tuple[Recording, ...] = ()
     if args.cycles > 1:
-        chain = CycleChain(recording, between_cycles(args))
+        chain = CycleChain(recording, arguments.between_cycles(args))
         chain.run_cycles(args.cycles)
         cycles = tuple(chain.recordings)
     return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job), cycles)
@@ -83,7 +76,7 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:
     """The command lines for the same recording and the same report."""
-    options = [*snapshot_options(args)]
+    options = [*arguments.snapshot_options(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
     cycles = ["--cycles", str(args.cycles)] if args.cycles > 1 else []

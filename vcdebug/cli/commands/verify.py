@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import (
-    SNAPSHOT_HELP,
-    add_cycle_arguments,
-    add_options,
-    add_shared_options,
-    between_cycles,
-    check_cycle_arguments,
-    extender_client,
-)
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -41,14 +33,14 @@ class VerifyCommand(Command):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        snapshot = f"SNAPSHOT  {SNAPSHOT_HELP} (default: capture the cluster)"
-        add_options(parser, snapshot, {"SNAPSHOT": {"nargs": "?"}})
-        add_shared_options(parser, "--complete", "--release")
+        snapshot = f"SNAPSHOT  {arguments.SNAPSHOT_HELP} (default: capture the cluster)"
+        arguments.add_options(parser, snapshot, {"SNAPSHOT": {"nargs": "?"}})
+        arguments.add_shared_options(parser, "--complete", "--release")
         capture.add_cluster_arguments(
             parser,
             scheduler="with SNAPSHOT: path of a vc-scheduler binary to run; otherwise NAMESPACE/NAME of the scheduler",
         )
-        add_options(
+        arguments.add_options(
             parser,
             """
             --wait TIME      time to wait for the scheduler (default: 1m; 2m with SNAPSHOT)
@@ -65,10 +57,10 @@ class VerifyCommand(Command):
                 "--argument": {"dest": "arguments", "action": "append", "default": []},
             },
         )
-        add_cycle_arguments(
+        arguments.add_cycle_arguments(
             parser, "; with SNAPSHOT: compared until one differs", interval="a few seconds, by the snapshot's size"
         )
-        add_shared_options(parser, "--extender-url", "--json")
+        arguments.add_shared_options(parser, "--extender-url", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         if args.rbac:
@@ -125,7 +117,7 @@ def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
         )
     if args.keep and args.cycles > 1:
         raise VcdebugError("--keep stores a first cycle", "leave out --cycles")
-    check_cycle_arguments(args)
+    arguments.check_cycle_arguments(args)
     path = Path(args.scheduler)
     if not path.is_file():
         raise VcdebugError("no such file", where=args.scheduler)
@@ -135,11 +127,13 @@ def _verify_program(args: Namespace, output: Output) -> Iterator[Verification]:
         args.wait or PATIENCE,
         args.cycles,
         args.every.total_seconds() if args.every else 0.0,
-        between_cycles(args),
+        arguments.between_cycles(args),
         log=args.log or "",
     )
     snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release)
-    return verify_cycles(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
+    return verify_cycles(
+        snapshot, program, ask_extender=arguments.extender_client(args.extender_url), tell=output.write_notice
+    )
 
 
 def _verify_cluster(args: Namespace, output: Output) -> Iterator[Verification]:

@@ -32,18 +32,7 @@ from vcdebug.plugins.capacity.reclaim import (
     WholeReclaimCall,
     simulated_queues,
 )
-from vcdebug.releases.queues import (
-    CAPACITY_ADMISSION_LEAF_ONLY,
-    CAPACITY_ANCESTOR_LEVEL,
-    CAPACITY_PREEMPTIVE_EVERY_DIMENSION,
-    CAPACITY_PREEMPTIVE_NO_CAP,
-    CAPACITY_RECLAIM_ALL_UNDER_DESERVED,
-    CAPACITY_RECLAIM_LIST_ORDER,
-    CAPACITY_TREE_ABSENT,
-    ENQUEUE_INQUEUE_AT_VOTE,
-    QUEUE_STATE_UNREAD,
-    RECLAIM_WHOLE_REQUEST,
-)
+from vcdebug.releases import queues as queue_changes
 from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS, TOPOLOGY_PREEMPT_ABSENT
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
@@ -68,9 +57,12 @@ class Capacity(Plugin):
             summed_figures=("allocated",),
         ),
     )
-    later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
-    later_tree = CAPACITY_TREE_ABSENT
-    later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
+    later_methods = {
+        JOB_ENQUEUED.method: queue_changes.ENQUEUE_INQUEUE_AT_VOTE,
+        PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT,
+    }
+    later_tree = queue_changes.CAPACITY_TREE_ABSENT
+    later_arguments = {ANCESTOR_LEVEL_KEY: queue_changes.CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
     limits: LimitChecker
 
@@ -107,14 +99,16 @@ class Capacity(Plugin):
     def _choose_forms(self, ssn: Session) -> None:
         """Read once from the release which older forms apply."""
         has = ssn.release.has_older_form
-        self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
-        self.ignores_state = has(QUEUE_STATE_UNREAD)
-        self.admits_by_leaf = has(CAPACITY_ADMISSION_LEAF_ONLY)
-        self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
-        self.claims_whole = ssn.persistence.is_on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
-        self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
-        self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
-        self.reclaims_whole = has(RECLAIM_WHOLE_REQUEST)
+        self.reserves_at_vote = has(queue_changes.ENQUEUE_INQUEUE_AT_VOTE)
+        self.ignores_state = has(queue_changes.QUEUE_STATE_UNREAD)
+        self.admits_by_leaf = has(queue_changes.CAPACITY_ADMISSION_LEAF_ONLY)
+        self.heeds_limit = not has(queue_changes.CAPACITY_PREEMPTIVE_NO_CAP)
+        self.claims_whole = ssn.persistence.is_on or has(queue_changes.CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
+        self.takes_as_listed = has(queue_changes.CAPACITY_RECLAIM_LIST_ORDER)
+        self.reclaim: type[ReclaimCall] = (
+            WholeReclaimCall if has(queue_changes.CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
+        )
+        self.reclaims_whole = has(queue_changes.RECLAIM_WHOLE_REQUEST)
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
     def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:

@@ -162,15 +162,14 @@ AnswerReader = Callable[[ForcedAnswer, Args], Answer]
 
 def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
     """The forced answer as the value that a plugin returns; raises EditError if the hook cannot return it."""
-    reader = ANSWER_READERS.get(gives)
-    if reader is None:
+    if gives not in READABLE_ANSWERS:
         raise answer.make_error(f"{answer.plugin or 'the plugin'} is only notified at this event and gives no answer")
-    return reader(answer, args)
+    return READABLE_ANSWERS[gives][1](answer, args)
 
 
 def choice_text(gives: AnswerForm) -> str:
     """A text that lists the answers that can be forced; empty if none can be."""
-    return CHOICE_TEXTS.get(gives, "")
+    return READABLE_ANSWERS[gives][0] if gives in READABLE_ANSWERS else ""
 
 
 def _read_yes_no(answer: ForcedAnswer, _: Args) -> bool:
@@ -192,10 +191,6 @@ def _read_victims(answer: ForcedAnswer, args: Args) -> VictimAnswer:
     if answer.value.lower() in _ABSTAIN_WORDS:
         return [], ABSTAIN
     return _read_tasks(answer, args[1]), PERMIT
-
-
-def _read_named_tasks(answer: ForcedAnswer, args: Args) -> list[TaskInfo]:
-    return _read_tasks(answer, args[0])
 
 
 def _read_tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[TaskInfo]:
@@ -228,18 +223,14 @@ def _read_refusal(answer: ForcedAnswer) -> str | None:
     return None if word.lower() in YES else reason.strip() or DEFAULT_REASON
 
 
-def _read_validity(answer: ForcedAnswer, _: Args) -> ValidateResult | None:
-    reason = _read_refusal(answer)
-    return None if reason is None else ValidateResult(False, reason, reason)
+def _unless_refused(make: Callable[[ForcedAnswer, str], Answer], accepted: Answer = None) -> AnswerReader:
+    """A reader that gives `accepted` for a yes, and for a no what `make` returns for the answer and its reason."""
 
+    def read_answer(answer: ForcedAnswer, _: Args) -> Answer:
+        reason = _read_refusal(answer)
+        return accepted if reason is None else make(answer, reason)
 
-def _read_plugin_error(answer: ForcedAnswer, _: Args) -> PluginError | None:
-    reason = _read_refusal(answer)
-    return None if reason is None else PluginError(reason)
-
-
-def _read_text(answer: ForcedAnswer, _: Args) -> str | None:
-    return _read_refusal(answer)
+    return read_answer
 
 
 def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
@@ -261,12 +252,6 @@ def _read_rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
     return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
 
 
-def _read_verdict(answer: ForcedAnswer, _: Args) -> tuple[FitStatus, ...]:
-    """A predicate's statuses for one node: empty for a yes, Unschedulable for a no."""
-    reason = _read_refusal(answer)
-    return () if reason is None else (FitStatus(UNSCHEDULABLE, reason, answer.plugin),)
-
-
 def _read_scores(answer: ForcedAnswer, _: Args) -> dict[str, float]:
     if answer.value.lower() == NONE:
         return {}
@@ -282,33 +267,23 @@ def _read_score(answer: ForcedAnswer, number: str) -> float:
         raise answer.make_error(f"{number!r} is not a score", "write HYPERNODE=SCORE") from None
 
 
-ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
-    "truth": _read_yes_no,
-    "vote": _read_vote,
-    "victims": _read_victims,
-    "tasks": _read_named_tasks,
-    "validity": _read_validity,
-    "error": _read_plugin_error,
-    "objection": _read_text,
-    "verdict": _read_verdict,
-    "node": _read_node,
-    "rows": _read_rows,
-    "scores": _read_scores,
-}
-"""Form of a hook's answer → the function that reads its text. Hooks without an answer have no entry."""
-
 _REASONED_CHOICE: Final = "yes, or no and a reason"
-CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {
-    "truth": "yes or no",
-    "vote": "permit, reject or abstain",
-    "victims": "allow and candidates, yes for all, no for none, or abstain",
-    "tasks": "allow and tasks, yes for all, or no for none",
-    "validity": _REASONED_CHOICE,
-    "error": _REASONED_CHOICE,
-    "objection": _REASONED_CHOICE,
-    "verdict": _REASONED_CHOICE,
-    "node": "a node, or none",
-    "rows": "order and hypernodes, rows divided by commas, or none",
-    "scores": "HYPERNODE=SCORE, or none",
+READABLE_ANSWERS: Final[Mapping[AnswerForm, tuple[str, AnswerReader]]] = {
+    "truth": ("yes or no", _read_yes_no),
+    "vote": ("permit, reject or abstain", _read_vote),
+    "victims": ("allow and candidates, yes for all, no for none, or abstain", _read_victims),
+    "tasks": ("allow and tasks, yes for all, or no for none", lambda answer, args: _read_tasks(answer, args[0])),
+    "validity": (_REASONED_CHOICE, _unless_refused(lambda _, reason: ValidateResult(False, reason, reason))),
+    "error": (_REASONED_CHOICE, _unless_refused(lambda _, reason: PluginError(reason))),
+    "objection": (_REASONED_CHOICE, _unless_refused(lambda _, reason: reason)),
+    "verdict": (
+        _REASONED_CHOICE,
+        _unless_refused(lambda answer, reason: (FitStatus(UNSCHEDULABLE, reason, answer.plugin),), accepted=()),
+    ),
+    "node": ("a node, or none", _read_node),
+    "rows": ("order and hypernodes, rows divided by commas, or none", _read_rows),
+    "scores": ("HYPERNODE=SCORE, or none", _read_scores),
 }
-"""Form of a hook's answer → the answers that can be forced, in words."""
+"""Form of a hook's answer → the answers that can be forced, in words, and the function that reads their text. Hooks
+without an answer have no entry.
+"""

@@ -46,31 +46,22 @@ IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
 LEAST, MOST = "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated"
 BALANCED, AFFINITY, POD_AFFINITY = "NodeResourcesBalancedAllocation", "NodeAffinity", "InterPodAffinity"
 TAINTS, SPREAD = "TaintToleration", "PodTopologySpread"
-WEIGHT_KEYS = {
-    LEAST: "leastrequested.weight",
-    MOST: "mostrequested.weight",
-    BALANCED: "balancedresource.weight",
-    AFFINITY: "nodeaffinity.weight",
-    POD_AFFINITY: "podaffinity.weight",
-    TAINTS: "tainttoleration.weight",
-    SPREAD: "podtopologyspread.weight",
-    IMAGES: IMAGE_LOCALITY,
+WEIGHT_ARGUMENTS = {
+    LEAST: ("leastrequested.weight", 1),
+    MOST: ("mostrequested.weight", 0),
+    BALANCED: ("balancedresource.weight", 1),
+    AFFINITY: ("nodeaffinity.weight", 2),
+    POD_AFFINITY: ("podaffinity.weight", 2),
+    TAINTS: ("tainttoleration.weight", 3),
+    SPREAD: ("podtopologyspread.weight", 2),
+    IMAGES: (IMAGE_LOCALITY, 1),
 }
-"""Scorer → the argument with its weight."""
+"""Scorer → the argument with its weight, and the default."""
+WEIGHT_KEYS = {scorer: key for scorer, (key, _) in WEIGHT_ARGUMENTS.items()}
 BATCH_PART = {part: f"nodeorder/batch/{part}" for part in WEIGHT_KEYS}
 """Scorer → trace key of its scores; shared objects, so that records store each key once."""
 PER_NODE_SCORERS = (IMAGES, LEAST, MOST)
 """Scorers whose scores Kubernetes does not normalise over the nodes."""
-DEFAULT_WEIGHTS = {
-    "leastrequested.weight": 1,
-    "mostrequested.weight": 0,
-    "balancedresource.weight": 1,
-    "nodeaffinity.weight": 2,
-    "podaffinity.weight": 2,
-    "tainttoleration.weight": 3,
-    "podtopologyspread.weight": 2,
-    IMAGE_LOCALITY: 1,
-}
 
 
 class WeighedScore(NamedTuple):
@@ -210,7 +201,7 @@ class Scorers:
 
 def weights_of(arguments: Arguments) -> dict[str, int]:
     """The weight of every scorer, by argument."""
-    return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
+    return {key: arguments.get_int(key, default) for key, default in WEIGHT_ARGUMENTS.values()}
 
 
 def sum_batch_scores(scorers: CountingScorers, pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:

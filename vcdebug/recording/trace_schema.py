@@ -184,9 +184,19 @@ class EventEncoder:
         return self._statuses[code]
 
 
+PLAIN_EVENTS: Mapping[type, str] = {
+    record.RandomEvent: "random n",
+    record.ActionEvent: "action what action",
+    record.PanicEvent: "panic message",
+    record.CutEvent: "cut bound",
+}
+"""Event type → the name and the fields of an event that is written as it is."""
+
+
 @singledispatch
 def _event_body(event: object, encoder: EventEncoder) -> JsonDict:
-    raise TypeError(f"no schema for {type(event).__name__}")
+    event_name, *fields = PLAIN_EVENTS[type(event)].split()
+    return {"ev": event_name} | {field: getattr(event, field) for field in fields}
 
 
 @_event_body.register
@@ -236,11 +246,6 @@ def _best_body(event: record.BestEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _random_body(event: record.RandomEvent, encoder: EventEncoder) -> JsonDict:
-    return {"ev": "random", "n": event.n}
-
-
-@_event_body.register
 def _operation_body(event: record.OpEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {
         "ev": "op",
@@ -260,11 +265,6 @@ def _operation_body(event: record.OpEvent, encoder: EventEncoder) -> JsonDict:
 @_event_body.register
 def _statement_body(event: record.StatementEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
-
-
-@_event_body.register
-def _action_body(event: record.ActionEvent, encoder: EventEncoder) -> JsonDict:
-    return {"ev": "action", "what": event.what, "action": event.action}
 
 
 @_event_body.register
@@ -292,13 +292,3 @@ def _close_body(event: record.CloseEvent, encoder: EventEncoder) -> JsonDict:
         "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
         "nodes": _nodes_json(encoder.names, event.nodes),
     }
-
-
-@_event_body.register
-def _panic_body(event: record.PanicEvent, encoder: EventEncoder) -> JsonDict:
-    return {"ev": "panic", "message": event.message}
-
-
-@_event_body.register
-def _cut_body(event: record.CutEvent, encoder: EventEncoder) -> JsonDict:
-    return {"ev": "cut", "bound": event.bound}

@@ -25,15 +25,9 @@ DEFAULT_NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
     {
-        "WorkLoadSupport": True,
-        "VolcanoJobSupport": True,
-        "PodDisruptionBudgetsSupport": True,
-        "QueueCommandSync": True,
-        "PriorityClass": True,
-        "ResourceTopology": True,
-        "CronVolcanoJobSupport": True,
-        "CSIStorage": False,
-        "SchedulingGatesQueueAdmission": False,
+        **dict.fromkeys(("WorkLoadSupport", "VolcanoJobSupport", "PodDisruptionBudgetsSupport"), True),
+        **dict.fromkeys(("QueueCommandSync", "PriorityClass", "ResourceTopology", "CronVolcanoJobSupport"), True),
+        **dict.fromkeys(("CSIStorage", "SchedulingGatesQueueAdmission"), False),
     }
 )
 """Volcano's own feature gates and their defaults."""
@@ -44,33 +38,21 @@ LATER_GATES: Mapping[str, Change] = MappingProxyType({"SchedulingGatesQueueAdmis
 NEVER_ON = (99, 0)
 """Version for gates that are off by default in all supported server versions."""
 
+_GATES_BY_VERSION = {
+    (1, 26): "NodeInclusionPolicyInPodTopologySpread",
+    (1, 27): "MatchLabelKeysInPodTopologySpread PodSchedulingReadiness",
+    (1, 29): "SidecarContainers",
+    (1, 31): "CSIMigrationPortworx",
+    (1, 33): "InPlacePodVerticalScaling DRAResourceClaimDeviceStatus",
+    (1, 34): "PodLevelResources VolumeAttributesClass DynamicResourceAllocation DRAPrioritizedList DRAAdminAccess "
+    "DRASchedulerFilterTimeout",
+    (1, 36): "InPlacePodLevelResourcesVerticalScaling DRAExtendedResource DRAConsumableCapacity "
+    "DRADeviceBindingConditions DRADeviceTaints DRAPartitionableDevices",
+    NEVER_ON: "DRADeviceTaintRules StorageCapacityScoring TaintTolerationComparisonOperators "
+    "DRANodeAllocatableResources VolumeLimitScaling",
+}
 KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "NodeInclusionPolicyInPodTopologySpread": (1, 26),
-        "MatchLabelKeysInPodTopologySpread": (1, 27),
-        "PodSchedulingReadiness": (1, 27),
-        "SidecarContainers": (1, 29),
-        "InPlacePodVerticalScaling": (1, 33),
-        "DRAResourceClaimDeviceStatus": (1, 33),
-        "PodLevelResources": (1, 34),
-        "VolumeAttributesClass": (1, 34),
-        "DynamicResourceAllocation": (1, 34),
-        "DRAPrioritizedList": (1, 34),
-        "DRAAdminAccess": (1, 34),
-        "DRASchedulerFilterTimeout": (1, 34),
-        "CSIMigrationPortworx": (1, 31),
-        "InPlacePodLevelResourcesVerticalScaling": (1, 36),
-        "DRAExtendedResource": (1, 36),
-        "DRAConsumableCapacity": (1, 36),
-        "DRADeviceBindingConditions": (1, 36),
-        "DRADeviceTaints": (1, 36),
-        "DRAPartitionableDevices": (1, 36),
-        "DRADeviceTaintRules": NEVER_ON,
-        "StorageCapacityScoring": NEVER_ON,
-        "TaintTolerationComparisonOperators": NEVER_ON,
-        "DRANodeAllocatableResources": NEVER_ON,
-        "VolumeLimitScaling": NEVER_ON,
-    }
+    {name: version for version, names in _GATES_BY_VERSION.items() for name in names.split()}
 )
 """Kubernetes feature gates with the first server version that has them on by default."""
 

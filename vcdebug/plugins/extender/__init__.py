@@ -152,7 +152,7 @@ class Extender(Plugin):
         return codes
 
     def _node_verdict(self, task: TaskInfo, node: NodeName) -> int:
-        body = partial(answers.predicate_body, task, self._ssn.nodes[node])
+        body = partial(answers.request_body, task=task, node=self._ssn.nodes[node])
         reply = self._ask_webhook("predicate", f"{task.key} {node}", body)
         if reply is None:
             return 0
@@ -167,7 +167,7 @@ class Extender(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         if not self.is_interested(task):
             return None
-        body = partial(answers.prioritize_body, task, [self._ssn.nodes[name] for name in nodes.node_names])
+        body = partial(answers.request_body, task=task, nodes=[self._ssn.nodes[name] for name in nodes.node_names])
         reply = self._ask_webhook(BATCH_NODE_ORDER.method, task.key, body)
         if reply is None:
             return None
@@ -194,7 +194,7 @@ class Extender(Plugin):
         return self._ask_victims("reclaimable", reclaimer, candidates)
 
     def _ask_victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        body = partial(answers.victims_body, evictor, candidates)
+        body = partial(answers.request_body, evictor=evictor, evictees=candidates)
         reply = self._ask_webhook(method, evictor.key, body) if self.is_interested(evictor) else None
         if reply is None:
             return [], ABSTAIN
@@ -208,7 +208,7 @@ class Extender(Plugin):
     # Jobs and queues
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        reply = self._ask_webhook(JOB_ENQUEUEABLE.method, job.uid, partial(answers.job_body, job))
+        reply = self._ask_webhook(JOB_ENQUEUEABLE.method, job.uid, partial(answers.request_body, job=job))
         if reply is None:
             return ABSTAIN
         status, error = reply.read_field("status", int, ABSTAIN)
@@ -218,14 +218,14 @@ class Extender(Plugin):
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Notify the webhook; upstream does not read the answer."""
-        self._notify_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
+        self._notify_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.request_body, job=job))
 
     def overused(self, queue: QueueInfo) -> bool:
-        return self._yes_or_no("overused", queue.name, partial(answers.queue_body, queue), neutral=False)
+        return self._yes_or_no("overused", queue.name, partial(answers.request_body, queue=queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
         """The webhook's answer; an error counts as ready unless errors are ignorable."""
-        return self._yes_or_no(JOB_READY.method, job.uid, partial(answers.job_body, job), neutral=True)
+        return self._yes_or_no(JOB_READY.method, job.uid, partial(answers.request_body, job=job), neutral=True)
 
     def _yes_or_no(self, method: str, key: str, body: Callable[[], answers.Body], *, neutral: bool) -> bool:
         reply = self._ask_webhook(method, key, body)
@@ -247,7 +247,7 @@ class Extender(Plugin):
     def _announce_event(self, method: str, event: Event) -> None:
         if method not in self.verbs or not self.is_interested(event.task):
             return
-        reply = self._ask_webhook(method, event.task.key, partial(answers.task_body, event.task))
+        reply = self._ask_webhook(method, event.task.key, partial(answers.request_body, task=event.task))
         if reply is None:
             return
         message, error = reply.read_field("errorMessage", str, "")

@@ -16,6 +16,7 @@ from vcdebug.framework.replay_options import WebhookResponse
 from vcdebug.framework.session import Session, note_unknown
 from vcdebug.gomath import MAX_INT64
 from vcdebug.gotime import parse_duration
+from vcdebug.grouping import named_attributes
 from vcdebug.model import go_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo, oversubscribed_amounts
@@ -228,6 +229,7 @@ def _with_victim_names(answer: JsonDict) -> Answer:
 # Bodies of the requests, with the field names of upstream's structs.
 
 Body = dict[str, object]
+Described = TaskInfo | NodeInfo | JobInfo | QueueInfo
 
 MANIFEST_PARTS = ("metadata", "spec", "status")
 READY_STATE = {"Phase": 1, "Reason": ""}
@@ -252,34 +254,26 @@ def opening_body(ssn: Session) -> Body:
     }
 
 
-def predicate_body(task: TaskInfo, node: NodeInfo) -> Body:
-    """PredicateRequest."""
-    return {"task": task_info(task), "node": node_info(node)}
+def request_body(**parts: Described | Iterable[Described]) -> Body:
+    """A request about objects of the session: field → a TaskInfo, NodeInfo, JobInfo or QueueInfo, or a list of them.
+
+    Upstream: plugins/extender/argument (PredicateRequest, PrioritizeRequest, PreemptableRequest and others).
+    """
+    return {
+        field: _describe_object(part) if isinstance(part, Described) else [_describe_object(each) for each in part]
+        for field, part in parts.items()
+    }
 
 
-def prioritize_body(task: TaskInfo, nodes: Iterable[NodeInfo]) -> Body:
-    """PrioritizeRequest."""
-    return {"task": task_info(task), "nodes": [node_info(node) for node in nodes]}
-
-
-def victims_body(evictor: TaskInfo, evictees: Iterable[TaskInfo]) -> Body:
-    """PreemptableRequest and ReclaimableRequest."""
-    return {"evictor": task_info(evictor), "evictees": [task_info(task) for task in evictees]}
-
-
-def job_body(job: JobInfo) -> Body:
-    """JobEnqueueableRequest, JobEnqueuedRequest and JobReadyRequest."""
-    return {"job": job_info(job)}
-
-
-def queue_body(queue: QueueInfo) -> Body:
-    """QueueOverusedRequest."""
-    return {"queue": queue_info(queue)}
-
-
-def task_body(task: TaskInfo) -> Body:
-    """EventHandlerRequest."""
-    return {"task": task_info(task)}
+def _describe_object(part: Described) -> Body:
+    match part:
+        case TaskInfo():
+            return task_info(part)
+        case NodeInfo():
+            return node_info(part)
+        case JobInfo():
+            return job_info(part)
+    return queue_info(part)
 
 
 def task_info(task: TaskInfo) -> Body:
@@ -335,14 +329,8 @@ def job_info(job: JobInfo) -> Body:
 
 def queue_info(queue: QueueInfo) -> Body:
     """A QueueInfo with its Queue."""
-    return {
-        "UID": queue.uid,
-        "Name": queue.name,
-        "Weight": queue.weight,
-        "Weights": queue.weights,
-        "Hierarchy": queue.hierarchy,
-        "Queue": _manifest_parts(queue.manifest),
-    }
+    fields = named_attributes(queue, "UID=uid Name=name Weight=weight Weights=weights Hierarchy=hierarchy")
+    return {**fields, "Queue": _manifest_parts(queue.manifest)}
 
 
 def _manifest_parts(manifest: Mapping[str, object]) -> Body:

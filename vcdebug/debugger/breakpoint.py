@@ -26,10 +26,7 @@ from vcdebug.recording.recording import Recording
 HIT_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    **expression.ORDER_SIGNS,
 }
 _BARE_LOG = re.compile(r"""\s+log\s+(?!["'])(\S.*)$""")
 BREAKPOINT_OPTIONS: Final = ("if", "hits", "once", "log", "disabled")

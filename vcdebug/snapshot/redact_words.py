@@ -14,12 +14,7 @@ from pathlib import Path
 from vcdebug.grouping import split_names
 from vcdebug.snapshot.kinds import KINDS, WORKLOAD_KINDS
 
-
-def _split_words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-NAME_ANNOTATIONS = _split_words("""
+NAME_ANNOTATIONS = split_names("""
 scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/queue-name volcano.sh/bind-time
 volcano.sh/hierarchy volcano.sh/job-name volcano.sh/job-version volcano.sh/nodegroup-name volcano.sh/pipelined-node
 volcano.sh/queue-name volcano.sh/revocable-zone volcano.sh/task-index volcano.sh/task-spec
@@ -28,7 +23,7 @@ volcano.sh/template-uid volcano.sh/vgpu-node volcano.sh/vgpu-time volume.beta.ku
 volume.kubernetes.io/selected-node storage.alpha.kubernetes.io/migrated-plugins
 """)
 """Annotations that the scheduler reads and whose numbers are parts of names, or read by nothing."""
-NUMBER_ANNOTATIONS = _split_words("""
+NUMBER_ANNOTATIONS = split_names("""
 scheduling.volcano.sh/queue-allocation-gate volcano.sh/cooldown-time volcano.sh/eviction-occurred
 volcano.sh/gpu-index volcano.sh/gpu-memory volcano.sh/gpu-number volcano.sh/gpu-unhealthy-ids
 volcano.sh/hierarchy-weights volcano.sh/jdb-max-unavailable volcano.sh/jdb-min-available
@@ -47,9 +42,9 @@ hami-vnpu-core huawei.com/vnpu-mode hami.io/bind-phase
 ANNOTATIONS = (*NAME_ANNOTATIONS, *NUMBER_ANNOTATIONS)
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
-_NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
+_NPUS = split_names("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
 """Kinds of NPUs, which are parts of names of annotations and resources."""
-_NPU_FORMS = _split_words("""
+_NPU_FORMS = split_names("""
 {} huawei.com/{} huawei.com/{}-memory huawei.com/{}-core hami.io/node-register-{} hami.io/{}-devices-allocated
 hami.io/{}-devices-to-allocate
 """)

@@ -7,6 +7,7 @@ String methods of api types, api/job_info (TaskInfo.String).
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
 from string import Formatter
@@ -159,24 +160,12 @@ def format_float(value: float) -> str:
         return "-0" if str(value).startswith("-") else "0"
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[str(value)]
-    digits, exponent = _shortest_digits(abs(value))
-    sign = "-" if value < 0 else ""
-    if not SMALLEST_PLAIN <= abs(value) < LARGEST_PLAIN:
-        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-        return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    if exponent < 0:
-        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
-    integer, decimals = digits[: exponent + 1].ljust(exponent + 1, "0"), digits[exponent + 1 :]
-    return f"{sign}{integer}.{decimals}" if decimals else f"{sign}{integer}"
-
-
-def _shortest_digits(value: float) -> tuple[str, int]:
-    """(digits without a point, exponent of the first one)."""
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    integer, _, fraction = mantissa.partition(".")
-    digits = (integer + fraction).lstrip("0")
-    first = len(integer) - 1 if integer.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
-    return digits.rstrip("0") or "0", first + int(exponent or 0)
+    number = Decimal(repr(float(value))).normalize()
+    if SMALLEST_PLAIN <= abs(value) < LARGEST_PLAIN:
+        return f"{number:f}"
+    digits, exponent = "".join(map(str, number.as_tuple().digits)), number.adjusted()
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{'-' if value < 0 else ''}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
 
 
 def format_json_object(entries: Mapping[str, object]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.gomath import int_div
@@ -288,6 +289,10 @@ class NilLedger:
         """None."""
         return {}
 
+    def clone(self) -> Self:
+        """Itself: a nil ledger has no state."""
+        return self
+
 
 class NilVgpuLedger(NilLedger):
     """A node that registers no virtual GPUs."""
@@ -305,10 +310,6 @@ class NilVgpuLedger(NilLedger):
     def score_node(self, pod: Pod, policy: str) -> float:
         """Panics in a goroutine that nothing recovers. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
         raise ProcessExit(NIL_POINTER_TEXT)
-
-    def clone(self) -> NilVgpuLedger:
-        """Itself: a nil ledger has no state."""
-        return self
 
 
 class NilShareLedger(NilLedger):
@@ -340,7 +341,3 @@ class NilShareLedger(NilLedger):
     def release(self, pod: Pod) -> ReleaseOutcome:
         """Refused: the pod has no annotation to remove. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
         return ReleaseOutcome.REFUSED if self._is_called else ReleaseOutcome.FREE
-
-    def clone(self) -> NilShareLedger:
-        """Itself: there is nothing to change."""
-        return self

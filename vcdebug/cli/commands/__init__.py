@@ -1,4 +1,4 @@
-"""The commands, in the order of --help; the class of each, such as OpenCommand, is imported when it is used."""
+"""The commands, in the order of --help; each is imported when it is used."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from vcdebug.cli.output import Output
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import split_names
 
-COMMANDS: Final = split_names(
-    "open serve learn run explain diff submit ask why expect odds inspect check script dap mcp report query export "
-    "capture redact verify watch cache completion"
-)
-MODULES: Final = {"query": "export"}
-"""Command → its module, where that has another name."""
+COMMANDS: Final = {
+    name: f"{__name__}.{'export' if name == 'query' else name}:{name.capitalize()}Command"
+    for name in split_names(
+        "open serve learn run explain diff submit ask why expect odds inspect check script dap mcp report query export "
+        "capture redact verify watch cache completion"
+    )
+}
+"""Name → `module:Class`."""
 
 
 def load_all_commands() -> dict[str, Command]:
@@ -32,8 +34,7 @@ def load_commands(words: Sequence[str]) -> dict[str, Command]:
 
 
 def _load_command(name: str) -> Command:
-    module = f"vcdebug.cli.commands.{MODULES.get(name, name)}"
-    command: Command = resolve_reference(f"{module}:{name.capitalize()}Command")()
+    command: Command = resolve_reference(COMMANDS[name])()
     return command
 
 

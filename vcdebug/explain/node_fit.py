@@ -22,7 +22,7 @@ from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
-from vcdebug.model.names import FloatArray, NodeName, Seq
+from vcdebug.model.names import FloatArray, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo
@@ -46,10 +46,19 @@ def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, 
 class NodeFits:
     """The fit of one task on every node, in the state before event `seq`."""
 
-    def __init__(self, view: JobView, task: TaskInfo, seq: Seq, within: Collection[NodeName] | None = None) -> None:
+    def __init__(
+        self,
+        view: JobView,
+        task: TaskInfo,
+        seq: Seq,
+        within: Collection[NodeName] | None = None,
+        without: Collection[TaskKey] = (),
+    ) -> None:
         self.view = view
         self._within = within
         """The only nodes that count, such as those of a HyperNode; None for all."""
+        self._without = without
+        """Tasks that count on no node, such as those that leave."""
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
@@ -139,7 +148,8 @@ class NodeFits:
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
-        return tasks_by_node(self.view.recording, self.earliest_seq).get(node, ())
+        tasks = tasks_by_node(self.view.recording, self.earliest_seq).get(node, ())
+        return [task for task in tasks if task.key not in self._without] if self._without else tasks
 
     def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""

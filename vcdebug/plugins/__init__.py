@@ -9,7 +9,7 @@ BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformanc
 DRF, EXTENDER, GANG = "drf", "extender", "gang"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
-TASK_TOPOLOGY = "task-topology"
+TASK_TOPOLOGY, RESCHEDULING = "task-topology", "rescheduling"
 RESOURCE_STRATEGY_FIT, RESOURCEQUOTA = "resource-strategy-fit", "resourcequota"
 """Names of plugins to which rules outside this package refer."""
 

@@ -123,19 +123,19 @@ class Rescheduling(Plugin):
         """Upstream: plugins/rescheduling.OnSessionOpen."""
         self._ssn = ssn
         ssn.log("rescheduling.enter")
-        self._settings = ReschedulingSettings.read_arguments(_last_arguments(ssn))
+        self.settings = ReschedulingSettings.read_arguments(_last_arguments(ssn))
         for key in READ_KEYS:
             self.arguments.raw.get(key)  # marks the key as read, even if another tier's entry is used
-        self.problems = tuple(_missing_inputs(ssn.snapshot, self._settings.period))
-        is_due = _time_to_run(ssn, self._settings.interval)
+        self.problems = tuple(_missing_inputs(ssn.snapshot, self.settings.period))
+        is_due = _time_to_run(ssn, self.settings.interval)
         if is_due:
             # The check of the interval counts as a run, whatever its result is.
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
-        if not is_due or STRATEGY not in self._settings.strategies:
+        if not is_due or STRATEGY not in self.settings.strategies:
             ssn.withdraw_hook(self, VICTIM_TASKS.method)
         if not is_due:
             ssn.log("rescheduling.not-due")
-        elif STRATEGY in self._settings.strategies:
+        elif STRATEGY in self.settings.strategies:
             ssn.log("rescheduling.strategy", STRATEGY)
         ssn.log("rescheduling.leave")
 
@@ -144,9 +144,9 @@ class Rescheduling(Plugin):
         """The time of the next run; None if the plugin does not run."""
         past = self._ssn.process
         last = past.last_rescheduling or past.started
-        if last is None or STRATEGY not in self._settings.strategies:
+        if last is None or STRATEGY not in self.settings.strategies:
             return None
-        return last + timedelta(microseconds=self._settings.interval // 1000 + 1)  # exact: ints
+        return last + timedelta(microseconds=self.settings.interval // 1000 + 1)  # exact: ints
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, while nodes below all thresholds have room for them."""
@@ -157,7 +157,7 @@ class Rescheduling(Plugin):
 
     def choose_victims(self, tasks: list[TaskInfo]) -> ReschedulingChoice:
         """The victims, with all figures that were compared."""
-        low_at, target = _parse_threshold(self._settings.params)
+        low_at, target = _parse_threshold(self.settings.params)
         measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
@@ -176,7 +176,7 @@ class Rescheduling(Plugin):
     def _node_percents(self, node: NodeInfo) -> Percents:
         usage = self._ssn.snapshot.usage.get(node.name) or {}
         return {
-            name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0))
+            name: float((usage.get(USAGE_KEYS[name]) or {}).get(self.settings.period, 0.0))
             for name in MEASURED_DIMENSIONS
         }
 

@@ -1,11 +1,12 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
@@ -23,7 +24,7 @@ from vcdebug.kube.taints import (
     parse_taints,
     parse_tolerations,
 )
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
@@ -129,6 +130,12 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             (),
             ConstraintKind.POD_AFFINITY,
         )
+
+
+def lasting_failures(view: JobView, task: TaskInfo, leaving: Collection[TaskKey]) -> Iterator[ConstraintFailure]:
+    """Yields what still refuses a pipelined task its node once the leaving pods are gone: ports and podAntiAffinity."""
+    fits = NodeFits(view, task, len(view.recording), (task.node_name,), {task.key, *leaving})
+    return (failure for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
 
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:

@@ -3,7 +3,6 @@ where they are, and settings that nothing reads or checks.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import fsum
@@ -15,22 +14,24 @@ from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation
 from vcdebug.explain.component_reports import scheduler_events
+from vcdebug.explain.decisions.evictions import evictions_by_preemptor
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.doubts import NOT_ADMITTED_BY, cluster_excess
+from vcdebug.explain.pending.doubts import NOT_ADMITTED_BY
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.other_groups import split_application
+from vcdebug.explain.pending.gates.placed import vain_evictions
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
+from vcdebug.explain.pending.unread_settings import group_facts, uncounted_claims, unread_settings
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.names import NodeName, QueueName, TaskKey
-from vcdebug.model.pod_group import INQUEUE, PENDING
+from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import (
-    ANNOTATIONS,
     CAPACITY,
     DEVICESHARE,
     EXTENDER,
@@ -39,17 +40,15 @@ from vcdebug.plugins import (
     PREDICATES,
     PROPORTION,
     RESOURCEQUOTA,
-    TASK_TOPOLOGY,
 )
 from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTED, StaticFilters
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
-from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import key_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.reported_events import event_time
-from vcdebug.snapshot.workloads import volcano_job_of
+from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 
 class _Contradiction(NamedTuple):
@@ -71,9 +70,10 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     contradiction = next(_contradictions(view, finding.headline), None) if is_placed else None
     unseen = _unseen_node(view) if not explanation.scheduled else None
     if subject.detailed:
-        unchecked = _unchecked_node_facts(view) if finding.cause == Cause.PLACES else ()
+        placings = (_unchecked_node_facts, group_facts, uncounted_claims) if finding.cause == Cause.PLACES else ()
+        unchecked = [fact for find in placings for fact in find(view)]
         finding = finding.with_additions(*unchecked, in_front=True).with_additions(
-            *_stale_states(view), *_unread_settings(view)
+            *_stale_states(view), *unread_settings(view)
         )
     advised = explanation.advised
     if unseen is not None:
@@ -97,6 +97,7 @@ def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contrad
         # A first line that names the older release's rule has said already why that release refuses.
         known = headline.state.startswith(NOT_ADMITTED_BY)
         yield refusal._replace(state="", facts=refusal.facts[:1], advice=()) if known else refusal
+    yield from _vain_evictions(view)
     yield from _claim_conflicts(view)
     yield from _broken_rules(view)
     yield from _queue_excess(view)
@@ -146,6 +147,10 @@ def _stale_states(view: JobView) -> Iterator[str]:
     statuses = [opening[task.key].status for task in view.tasks.values()]
     running, succeeded = statuses.count(TaskStatus.RUNNING), statuses.count(TaskStatus.SUCCEEDED)
     before, after = view.recording.timeline.opening_phases[view.job.uid], view.job.pod_group.phase
+    left = statuses.count(TaskStatus.PENDING)
+    if after == COMPLETED and left:
+        counted = f"its phase counts only pods with a node ({len(statuses) - left}, ended)"
+        yield f"Its PodGroup is {COMPLETED} with {count_noun(left, 'Pending pod')}: {counted}, and keeps none waiting."
     if before in (PENDING, INQUEUE) and running and running == len(statuses) >= view.job.min_available:
         change = f"this cycle makes it {after}" if after != before else "this cycle does not change that"
         yield f"Its PodGroup is still {before}, as an earlier cycle wrote it: {change}, and nothing of it waits."
@@ -175,10 +180,11 @@ def _recreated(view: JobView, name: str) -> Iterator[str]:
         younger = (
             f"is {format_age((made - born[oldest]).total_seconds())} younger than its pod {view.tasks[oldest].name}"
         )
-        opening = view.recording.timeline.opening_phases[view.job.uid]
-        admits = ", which is in this cycle" if opening in ("", PENDING) and group.phase not in ("", PENDING) else ""
+        timeline, uid = view.recording.timeline, view.job.uid
+        opening, enqueued = timeline.opening_phases[uid], timeline.state_at(view.action_ends(ENQUEUE) or 0).phases[uid]
+        admits = ", which is in this cycle" if opening in ("", PENDING) and enqueued == INQUEUE else ""
         then = f"its controller creates missing pods only after its admission{admits}"
-        yield f"PodGroup {group.name} {younger}: it was deleted and recreated, and {then}."
+        yield f"PodGroup {group.name} {younger}: it was deleted and recreated{_who_deletes(view)}, and {then}."
     elders = _elders_behind(born)
     again = [task for task in view.pending_at_open if task.key in elders]
     if again:
@@ -189,6 +195,14 @@ def _recreated(view: JobView, name: str) -> Iterator[str]:
         are, them = ("is", "it") if len(again) == 1 else ("are", "them")
         names = join_names((task.name for task in again), 3)
         yield f"{names} {are} younger than {elder}: Job {name} recreated {them}, since {gone}{keep}."
+
+
+def _who_deletes(view: JobView) -> str:
+    """The policy of the Volcano Job whose action also deletes the PodGroup before v1.16; empty without one."""
+    job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
+    targeted = ("RestartPod", "RestartTask", "RestartPartition")
+    policy = next((one for one in policies_of(job) if one[1] in targeted), None) if job is not None else None
+    return f" (before v1.16 its controller does that for {': '.join(policy)}, #5342)" if policy else ""
 
 
 def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:
@@ -272,6 +286,16 @@ def _group_refusals(view: JobView) -> Iterator[_Contradiction]:
 
 
 # Rules of pods that this scheduler does not check, or that running pods break
+
+
+def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
+    """Yields that pods are evicted for a pod that its node refuses even without them."""
+    evictions = evictions_by_preemptor(view.recording).get(view.job.uid, ())
+    waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED] if evictions else []
+    for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]):
+        rule = f"{evictions[0].action} frees resources, asks no filter again, and can evict in each cycle"
+        yield _Contradiction(f"{task.node_name} will refuse it", (f"{failure.text}: {rule}.",), failure.advice)
+
 
 _ONE_POD: Final = "ReadWriteOncePod"
 _ONE_POD_PULL: Final = "#5774"
@@ -440,53 +464,3 @@ _UNFIT: Final = {
     TAINTED: "has a taint that {} does not tolerate",
 }
 """Verdict of the static filters → words after the node's name."""
-
-
-_PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
-
-
-def _unread_settings(view: JobView) -> Iterator[str]:
-    """Yields a sentence for each setting of the job that no configured plugin or action reads."""
-    configured, group = view.recording.conf.plugin_names(), view.job.pod_group
-    pods = [task.pod.manifest for task in view.tasks.values()][:1]
-    stated = {key for manifest in (group.manifest, *pods) for key in annotations_of(manifest)}
-    for plugin, annotations in ANNOTATIONS.items():
-        keys = [key for key in annotations if key in stated]
-        if keys and plugin not in configured:
-            effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
-            yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
-    yield from _uncounted_limits(view)
-    yield from _group_facts(view)
-    if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
-        asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
-        yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
-
-
-def _uncounted_limits(view: JobView) -> Iterator[str]:
-    """Yields a sentence about limits of the queue on what the job asks and this scheduler leaves out of all amounts."""
-    stated = object_in(spec_of(view.queue.manifest).get("capability"))
-    uncounted = [name for name in stated if name not in (view.queue.capability or {})]
-    containers = (one for task in view.tasks.values() for one in object_list(task.pod.spec.get("containers")))
-    asked = {name for one in containers for name in object_in(object_in(one.get("resources")).get("limits"))}
-    if names := [name for name in uncounted if name in asked]:
-        counted = [name for name in stated if name not in uncounted]
-        rest = f"; it counts {join_names(counted)}" if counted else ""
-        what, fixed = "it" if len(names) == 1 else "them", join_names(VGPU_SCALARS_IGNORED.fixed_in)
-        out = f"the scheduler leaves {what} out{rest} (from {fixed} on it counts {what})"
-        yield f"Nothing limits {join_names(names)} in queue {view.queue.name}: {out}."
-
-
-LABEL: Final = "vcdebug.plugins.nodegroup:GROUP_LABEL"
-"""Read only where the plugin is configured."""
-
-
-def _group_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence if plugin nodegroup has spread a gang over several groups of nodes."""
-    if NODEGROUP not in view.recording.conf.plugin_names() or view.job.min_available < 2:
-        return
-    nodes, label = [view.session.nodes.get(task.node_name) for task in view.tasks.values()], resolve_reference(LABEL)
-    groups = Counter(node.labels[label] for node in nodes if node is not None and label in node.labels)
-    if len(groups) > 1:
-        places = join_names(f"{name} ({count_noun(number, 'pod')})" for name, number in groups.items())
-        keeps = "a HyperNode per group and networkTopology (mode hard) keep a gang in one"
-        yield f"Its pods are in node groups {places}: {NODEGROUP} judges each pod alone; {keeps}."

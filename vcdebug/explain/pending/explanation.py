@@ -41,7 +41,7 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
-from vcdebug.explain.pending.gates.other_groups import add_other_groups
+from vcdebug.explain.pending.gates.other_groups import add_other_groups, made_without_gang, role_of
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
@@ -65,7 +65,7 @@ from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
+from vcdebug.snapshot.manifest import MADE_GROUP_PREFIX, key_of, metadata_of, owner_names
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
@@ -185,8 +185,8 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
 
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
     """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
-    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
-    yield f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
+    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}{_roles_words(view)}"
+    yield from [*made_without_gang(view)] or (f"{met}, so gang does not block the other {len(view.unplaced_tasks)}.",)
     excess, group = cluster_excess(view), view.job.pod_group
     if excess and ENQUEUE in view.actions:
         yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
@@ -201,6 +201,19 @@ def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
         where = "SparkApplication: spec.batchSchedulerOptions.resources"
         effect = "enqueue then admits an application only where all of it fits"
         yield Advice.from_outside(f"State minResources of the driver and its executors ({where}): {effect}.")
+
+
+def _roles_words(view: JobView) -> str:
+    """` (4 cpu, 1 headgroup; none of gpu: …)`: the roles of ready pods, if a Pending role has none of them."""
+    ready = Counter(role_of(task) for task in view.tasks.values() if task not in view.unplaced_tasks)
+    lacking = [role for role in dict.fromkeys(map(role_of, view.unplaced_tasks)) if role not in ready]
+    group = view.job.pod_group
+    is_judged = group.min_task_member or group.sub_group_policies or group.name.startswith(MADE_GROUP_PREFIX)
+    if not all((*ready, *lacking)) or not lacking or is_judged:
+        return ""
+    counts = join_names(f"{number} {role}" for role, number in ready.items())
+    rule = "it counts pods of any role; subGroupPolicy (from v1.14 on) sets a minimum of each"
+    return f" ({counts}; none of {join_names(lacking)}: {rule})"
 
 
 def _admitted_instead(view: JobView) -> Iterator[str | Advice]:

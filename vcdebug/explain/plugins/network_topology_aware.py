@@ -20,6 +20,7 @@ from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRAD
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import PURPOSE, name_in
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.sub_job import SubJobInfo
@@ -37,7 +38,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
-from vcdebug.snapshot.manifest import object_in, object_list, spec_of
+from vcdebug.snapshot.manifest import object_in, object_list, owner_names, spec_of
 
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
@@ -338,6 +339,7 @@ def topology_facts(view: JobView) -> Iterator[str]:
         fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
         actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
         yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
+    yield from _sibling_facts(view, tier)
     stated = object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
     homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in pod_nodes)
     if stated.get("mode") == "soft" and len(homes) > 1:
@@ -356,6 +358,31 @@ def topology_facts(view: JobView) -> Iterator[str]:
         fix = f"fixed in {join_names(HIGHEST_TIER_NAME_SUBGROUP.fixed_in)} ({HIGHEST_TIER_NAME_SUBGROUP.pull})"
         ignored_field = f"highestTierName of a subGroupPolicy ({join_names(ignored)})"
         yield f"{release.display_name()} ignores {ignored_field}, so the pods need not stay together; {fix}."
+
+
+def _sibling_facts(view: JobView, tier: int | None) -> Iterator[str]:
+    """Yields a sentence about another PodGroup of the same owner in another HyperNode, which no topology relates."""
+    (task, start), owner = (next(iter(view.placed_tasks), None), view.action_starts(ALLOCATE)), _owner_of(view.job)
+    if tier is None or task is None or start is None or not owner:
+        return
+    own = _hyper_node_of(view, task.node_name, tier)
+    for job in (job for job in view.session.jobs.values() if job is not view.job and _owner_of(job) == owner):
+        nodes = [one.node_name for one in job.tasks.values() if one.node_name]
+        home = _hyper_node_of(view, nodes[0], tier) if nodes else ""
+        if home and own and home != own:
+            rows = view.session.hyper_node_rows(home)
+            inside = rows.node_names if rows is not None else ()
+            free = (fit.name for fit in NodeFits(view, task, start).free_nodes if fit.name in inside)
+            room = f"there {join_names(free, 2) or 'no node'} had room for {task.name}"
+            keeps = "one PodGroup with subGroupPolicy would keep both together"
+            yield f"{job.name} of {owner} is in {home} ({room}): networkTopology holds within one PodGroup; {keeps}."
+            return
+
+
+def _owner_of(job: JobInfo) -> str:
+    """`PodCliqueSet ns/name`: the first owner of a job's PodGroup; empty without one."""
+    kind, _, name = next(iter(owner_names(job.pod_group.manifest)), "").partition(" ")
+    return f"{kind} {job.namespace}/{name}" if name else ""
 
 
 def _hyper_node_of(view: JobView, node: NodeName, tier: int) -> str:

@@ -5,15 +5,16 @@ Upstream: plugins/rescheduling (lowNodeUtilization).
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_number, join_names
 from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.plugins.rescheduling import Rescheduling, ReschedulingChoice
+from vcdebug.plugins.rescheduling import MEASURED_DIMENSIONS, Rescheduling, ReschedulingChoice
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 
@@ -55,6 +56,25 @@ def _load_terms(choice: ReschedulingChoice) -> Iterator[Term]:
 
 def _percent_ratios(percents: dict[str, float]) -> tuple[Ratio, Ratio]:
     return Ratio(percents["cpu"]), Ratio(percents["memory"])
+
+
+def kept_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence: why no pod is moved off the job's first node, and which thresholds have no effect."""
+    plugin, tasks = view.session.plugins.get(Rescheduling.name), list(view.tasks.values())
+    if not isinstance(plugin, Rescheduling) or not tasks:
+        return
+    choice, params = plugin.choose_victims([]), plugin.settings.params
+    load = next((one for one in choice.nodes if one.node == tasks[0].node_name), None)
+    if load is None or load.high or not any(load.percents.values()):
+        return
+    percents = join_names(
+        f"{name} {format_number(share)} % (target {format_number(choice.target[name])} %)"
+        for name, share in load.percents.items()
+    )
+    names = dict.fromkeys(str(name) for stated in params.values() if isinstance(stated, dict) for name in stated)
+    unmeasured = join_names(name for name in names if name not in MEASURED_DIMENSIONS)
+    ignored = f"; it does not measure {unmeasured}, so thresholds of {unmeasured} have no effect" if unmeasured else ""
+    yield f"{Rescheduling.name} moves no pod off {load.node}, which is above no target: {percents}{ignored}."
 
 
 EXPLAINER = PluginExplainer(equations={VICTIM_TASKS.upstream: victim_tasks})

@@ -25,10 +25,12 @@ from vcdebug.explain.component_reports import (
     known_report,
 )
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, ungrouped_pods, unmade_workloads
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, pod_quota_amounts
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
+from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
@@ -339,7 +341,24 @@ def ended_job(
         words = f"Create the job again: an ended job is not started again{'' if has_policy else policy}."
         advice.append(Advice.for_owner(words))
     policy_facts, policy_advice = ending_policies(owner, phase, retried=retried)
+    if phase == "Terminated" and not policy_facts:
+        policy_facts, policy_advice = _quota_that_ended(recording, owner)
     return reason, [*facts, *policy_facts, *_flow_facts(recording, owner)], [*policy_advice, *advice]
+
+
+def _quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice) if a ResourceQuota has no room for the pods of a Volcano Job that no policy terminated."""
+    namespace = key_of(job).partition("/")[0]
+    templates = (object_in(task.get("template")) for task in object_list(spec_of(job).get("tasks")))
+    amounts = (pod_quota_amounts(Pod({"metadata": {}, **template})) for template in templates)
+    quota = next((one for each in amounts for one in exhausted_quotas(recording, namespace, each)), None)
+    if quota is None:
+        return (), ()
+    ends = "A Volcano Job whose pods cannot be created is terminated when its controller has tried 15 times"
+    queued = "it keeps a PodGroup Pending until the quota has room for its minResources"
+    configured = RESOURCEQUOTA in recording.conf.plugin_names()
+    words = "Create the job again once the quota has room" if configured else f"Add plugin {RESOURCEQUOTA}: {queued}"
+    return (quota.quota_text, f"{ends}."), (Advice.cluster_admin(f"{words}."), *quota.advice(1))
 
 
 def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:
@@ -355,6 +374,8 @@ def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:
             yield f"JobFlow {name_of(flow)} is {phase} and has made no Job of {join_names(missing)}: {rule}."
         elif all(states[f"{name_of(flow)}-{each}"] in ENDED_JOB_PHASES for each in flows):
             ended = f"its {count_noun(len(flows), 'Job')} {verb_for(len(flows), 'has')} ended"
+            if phase == PENDING and "Terminated" in states.values():
+                ended += " (before v1.13 its controller does not count Terminated as an end)"
             yield f"JobFlow {name_of(flow)} is {phase}, and {ended}: it has nothing more to create, and can be deleted."
 
 

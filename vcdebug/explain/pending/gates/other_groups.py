@@ -140,7 +140,13 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
 _GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
 """Kinds whose pods form a gang, besides the training operator's TFJob, MPIJob and the like."""
 _TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
-_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/node-type", "training.kubeflow.org/replica-type")
+_ROLE_LABELS: Final = (
+    "component",
+    "spark-role",
+    "ray.io/group",
+    "ray.io/node-type",
+    "training.kubeflow.org/replica-type",
+)
 _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 _LABELLED: Final = "application "
 
@@ -156,6 +162,27 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
             return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
     return None
+
+
+def role_of(task: TaskInfo) -> str:
+    """The pod's role, as its operator states it; empty if it states none."""
+    return _labelled_role(task.pod) or task.task_role
+
+
+def _labelled_role(pod: Pod) -> str:
+    return next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")
+
+
+def made_without_gang(view: JobView) -> Iterator[str | Advice]:
+    """Yields a fact and advice if the operator of a gang made no PodGroup, so that Volcano's controller made one."""
+    group, pods = view.job.pod_group, len(view.tasks)
+    kind, _, owner = next(iter(owner_names(group.manifest)), "").partition(" ")
+    setting = OPERATORS.get(kind, Operator(())).setting
+    if group.name.startswith(MADE_GROUP_PREFIX) and setting and kind != "Job" and view.job.min_available < pods:
+        made = f"Volcano's controller made the PodGroup, since the operator of {kind} {owner} had made none"
+        yield f"{made}: its minMember is {view.job.min_available} for {pods} pods, so they are not a gang."
+        with_gang = f"Start the operator of {kind} with {setting}, and check that it may create podgroups (RBAC)"
+        yield Advice.from_outside(f"{with_gang}; then submit {owner} again.")
 
 
 _REPLICA_KIND: Final = "LeaderWorkerSet"
@@ -210,7 +237,7 @@ def _roles_without_group(recording: Recording) -> Mapping[tuple[str, str], Count
     """(namespace, application) → number of its pods whose job has no other pod, by role."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
     pods = [task.pod for job in alone for task in job.tasks.values()]
-    roles = [(pod, next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")) for pod in pods]
+    roles = [(pod, _labelled_role(pod)) for pod in pods]
     applied = group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
     return {app: Counter(app_roles) for app, app_roles in applied.items()}
 

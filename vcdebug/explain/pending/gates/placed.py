@@ -13,6 +13,7 @@ from vcdebug.explain.answer import (
     AdviceHarm,
     Cause,
     CauseHeadline,
+    ConstraintFailure,
     Evidence,
     Finding,
     amount_numbers,
@@ -43,7 +44,7 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import RESOURCEQUOTA
+from vcdebug.plugins import RESCHEDULING, RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
@@ -104,6 +105,8 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
         facts = (*room_facts, *unasked_facts, f"{capitalize_first(before)}.")
     elif about_pod and (pending_pods := [one.name for one in view.tasks.values() if one.status is TaskStatus.PENDING]):
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
+    elif view.detailed and RESCHEDULING in view.recording.conf.plugin_names():
+        facts = (*facts, *resolve_reference(KEPT_FACTS)(view))
     evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
@@ -111,6 +114,10 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     cause = Cause.EVICTED if evictions else Cause.PLACES
     finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
     return finding if about_pod or evictions else _with_missing_pods(view, finding)
+
+
+KEPT_FACTS = "vcdebug.explain.plugins.rescheduling:kept_facts"
+"""Loaded only where the plugin is configured."""
 
 
 def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
@@ -272,13 +279,22 @@ def _placement_facts(
             scaling = "so a cluster autoscaler counts that room as theirs and adds no node"
             yield f"{join_names(nominated)}: status.nominatedNodeName is set, {scaling}."
     yield from eviction_facts(view, victims)
-    if victims and waiting:
+    if victims and waiting and next(vain_evictions(view, waiting, victims), None) is None:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
         yield f"{pods} bound after {join_names(victims)} {verb_for(len(victims), 'has')} terminated."
     if view.unplaced_tasks:
         pods = f"{count_noun(len(view.unplaced_tasks), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {verb_for(len(view.unplaced_tasks), 'is')} still Pending."
         yield from unchecked_role_facts(view)
+
+
+def vain_evictions(
+    view: JobView, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
+) -> Iterator[tuple[TaskInfo, ConstraintFailure]]:
+    """Yields each pipelined pod with what refuses it its node even once these victims are gone."""
+    from vcdebug.explain.pending.constraint_failures import lasting_failures  # slow to import, and seldom needed
+
+    return ((task, failure) for task in waiting for failure in lasting_failures(view, task, victims))
 
 
 def unchecked_role_facts(view: JobView) -> Iterator[str]:

@@ -22,12 +22,14 @@ from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
     annotations_of,
     key_of,
     name_of,
     object_list,
     owner_keys,
     owner_names,
+    owners_of,
     spec_of,
     status_of,
 )
@@ -129,6 +131,8 @@ def _creation_order(view: JobView) -> _Reason:
     """(facts, advice) if the owner is suspended, or creates pods step by step or not those of some role; else empty."""
     if update := rolling_update(view):
         return (update,), (Advice.for_owner(f"{capitalize_first(MORE_SURGE)}."),)
+    if not view.tasks and (unnamed := _unnamed_group(view))[0]:
+        return unnamed
     for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
         if facts.suspended:
             advice = Advice.from_outside(f"Resume {owner} (suspend: false).")
@@ -142,6 +146,24 @@ def _creation_order(view: JobView) -> _Reason:
         advice = Advice.from_outside(lack.without_order())
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
+
+
+def _unnamed_group(view: JobView) -> _Reason:
+    """(facts, advice) about a PodGroup made by hand, beside Volcano Jobs of its namespace; empty without these."""
+    group, jobs = view.job.pod_group, view.recording.snapshot.objects_of("Job")
+    own = [job for job in jobs if key_of(job).startswith(f"{group.namespace}/")]
+    stating = [job for job in own if group.name in annotations_of(job).get(_LAST_APPLIED, "")]
+    if not own or owners_of(group.manifest):
+        return (), ()
+    has = f"Job {join_names(map(name_of, stating))}, which mentions it, has" if stating else "a Volcano Job always has"
+    own_group = f"{has} a PodGroup of its own, with the queue and priority that the Job states"
+    fact = f"No pod names it in annotation {GROUP_ANNOTATION}; {own_group}."
+    words = f"Set queue {group.queue} and priorityClassName in the Volcano Job itself and delete PodGroup {group.name}"
+    advice = Advice.from_outside(f"{words}, or annotate pods that are not of a Volcano Job.")
+    return tuple(filter(None, (fact, _admitted_words(view)))), (advice,)
+
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: MissingRole) -> Finding:
@@ -223,9 +245,7 @@ def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFai
         skipped = "Nothing can be scheduled until the controller recreates them."
         return CauseHeadline(job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
     if not view.tasks:
-        check = "Check the controller that creates them, and the quotas."
-        if job.pod_group.phase == INQUEUE and not job.get_min_resources().is_empty():
-            check = f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
+        check = _admitted_words(view) or "Check the controller that creates them, and the quotas."
         return CauseHeadline(job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
     have = f"it has {valid} of the {minimum_words}"
     if failure.pod:
@@ -236,6 +256,13 @@ def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFai
     causes = [capitalize_first(role) for role in roles]
     causes += [f"{join_names(leaving)} {verb_for(len(leaving), 'is')} terminating"] if leaving else []
     return pending(have), f"{'; '.join(causes)}." if causes else SKIP_FACT
+
+
+def _admitted_words(view: JobView) -> str:
+    """That a PodGroup without pods is admitted, and whether pods for its minResources would fit; else empty."""
+    if view.job.pod_group.phase != INQUEUE or view.job.get_min_resources().is_empty():
+        return ""
+    return f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
 
 
 def _other_pods_words(view: JobView) -> str:

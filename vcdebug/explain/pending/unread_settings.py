@@ -1,0 +1,94 @@
+"""Settings of a job that no plugin, action or release reads, and what a queue does not count."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from vcdebug.actions import ALLOCATE, ENQUEUE
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.doubts import cluster_excess
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.model.names import NodeName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.resource import CPU, MEMORY, PODS
+from vcdebug.plugins import ANNOTATIONS, NODEGROUP, TASK_TOPOLOGY
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.queues import DRA_QUOTA
+from vcdebug.snapshot.manifest import annotations_of, object_in, object_list, spec_of
+
+_PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
+
+
+def unread_settings(view: JobView) -> Iterator[str]:
+    """Yields a sentence for each setting of the job that no configured plugin or action reads."""
+    configured, group = view.recording.conf.plugin_names(), view.job.pod_group
+    pods = [task.pod.manifest for task in view.tasks.values()][:1]
+    stated = {key for manifest in (group.manifest, *pods) for key in annotations_of(manifest)}
+    for plugin, annotations in ANNOTATIONS.items():
+        keys = [key for key in annotations if key in stated]
+        if keys and plugin not in configured:
+            effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
+            yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
+    yield from _uncounted_limits(view)
+    if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
+        asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
+        yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
+
+
+def _uncounted_limits(view: JobView) -> Iterator[str]:
+    """Yields a sentence about limits of the queue on what the job asks and this scheduler leaves out of all amounts."""
+    stated = object_in(spec_of(view.queue.manifest).get("capability"))
+    uncounted = [name for name in stated if name not in (view.queue.capability or {})]
+    containers = (one for task in view.tasks.values() for one in object_list(task.pod.spec.get("containers")))
+    asked = {name for one in containers for name in object_in(object_in(one.get("resources")).get("limits"))}
+    if names := [name for name in uncounted if name in asked]:
+        counted = [name for name in stated if name not in uncounted]
+        rest = f"; it counts {join_names(counted)}" if counted else ""
+        what, fixed = "it" if len(names) == 1 else "them", join_names(VGPU_SCALARS_IGNORED.fixed_in)
+        out = f"the scheduler leaves {what} out{rest} (from {fixed} on it counts {what})"
+        yield f"Nothing limits {join_names(names)} in queue {view.queue.name}: {out}."
+
+
+def uncounted_claims(view: JobView) -> Iterator[str]:
+    """Yields a sentence if pods get devices by claims, which the queue's limits on devices do not count."""
+    claims = [one for task in view.tasks.values() for one in object_list(task.pod.spec.get("resourceClaims"))]
+    asked = {name for task in view.tasks.values() for name in task.resreq.resource_names()}
+    limits = object_in(spec_of(view.queue.manifest).get("capability")) if claims else {}
+    unasked = [f"{name} {limit}" for name, limit in limits.items() if name not in asked | {CPU, MEMORY, PODS}]
+    if unasked and not any("deviceclass/" in name for name in limits):
+        release, change = view.recording.snapshot.release, DRA_QUOTA
+        since = f"from {join_names(change.fixed_in)} on" if release.has_older_form(change) else "in this release"
+        own = f"plugin capacity limits claims {since}, as deviceclass/NAME ({change.pull})"
+        quota = "a ResourceQuota limits them as NAME.deviceclass.resource.k8s.io/devices"
+        what = f"{count_noun(len(claims), 'ResourceClaim')} of its pods"
+        yield f"Queue {view.queue.name} limits {join_names(unasked)}, and the {what} do not count: {own}; {quota}."
+
+
+LABEL: Final = "vcdebug.plugins.nodegroup:GROUP_LABEL"
+"""Read only where the plugin is configured."""
+
+
+def group_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if plugin nodegroup has spread a gang over several groups of nodes, and which had room."""
+    if NODEGROUP not in view.recording.conf.plugin_names() or view.job.min_available < 2:
+        return
+    label, nodes = resolve_reference(LABEL), view.session.nodes
+    groups = _count_groups((task.node_name for task in view.tasks.values()), nodes, label)
+    if len(groups) < 2:
+        return
+    places = join_names(f"{name} ({count_noun(number, 'pod')})" for name, number in groups.items())
+    free: Counter[str] = Counter()
+    if view.placed_tasks and (start := view.action_starts(ALLOCATE)):
+        free = _count_groups((fit.name for fit in NodeFits(view, view.placed_tasks[0], start).free_nodes), nodes, label)
+    whole = [name for name in groups if free[name] >= len(view.placed_tasks)]
+    room = f" ({whole[0]} had {count_noun(free[whole[0]], 'node')} with room)" if whole else ""
+    alone = f"{NODEGROUP} judges each pod alone{room}"
+    keeps = f"a HyperNode per group and networkTopology (mode hard), or nodeSelector {label}, keep a gang in one"
+    yield f"Its pods are in node groups {places}: {alone}; {keeps}."
+
+
+def _count_groups(names: Iterable[NodeName], nodes: Mapping[NodeName, NodeInfo], label: str) -> Counter[str]:
+    """The number of these nodes per node group."""
+    return Counter(nodes[name].labels[label] for name in names if name in nodes and label in nodes[name].labels)

@@ -167,9 +167,7 @@ def _event_victims(recording: Recording, seq: Seq, event: record.Event) -> Value
         return tuple(str(task) for task in event.result)
     if isinstance(event, record.StatementEvent):
         return tuple(task for kind, task, _ in event.ops if kind == "evict")
-    if isinstance(event, record.OpEvent) and event.op == "evict":
-        return (event.task,)
-    return None
+    return (event.task,) if isinstance(event, record.OpEvent) and event.op == "evict" else None
 
 
 def _event_reason(recording: Recording, seq: Seq, event: record.Event) -> Value:

@@ -198,8 +198,7 @@ def _read_columns(columns: str) -> Iterator[tuple[str, Expression]]:
     reader = TokenReader(columns)
     while True:
         start = reader.next_token.position
-        column = read_expression(reader, FIELD_TYPES)
-        yield columns[start : reader.next_token.position].strip(), column
+        yield columns[start : reader.next_token.position].strip(), read_expression(reader, FIELD_TYPES)
         if reader.accept_token(",") is None:
             break
     if reader.next_token.kind != "end":

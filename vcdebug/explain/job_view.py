@@ -86,8 +86,7 @@ class JobView:
     @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
-        tasks = sorted(self.job.tasks.values(), key=lambda task: task.key)
-        return {task.key: task for task in tasks}
+        return {task.key: task for task in sorted(self.job.tasks.values(), key=lambda task: task.key)}
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:

@@ -212,8 +212,7 @@ _SHORT_PARTS = {
 
 def short_part(name: str) -> str:
     """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
-    tail = name.rsplit("/", 1)[-1]
-    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
+    return _SHORT_PARTS.get(name.rsplit("/", 1)[-1], name.replace("/batch", " batch"))
 
 
 _LEVEL_PREFIX = {record.Level.QUEUE: "q "}

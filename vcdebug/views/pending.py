@@ -83,8 +83,7 @@ def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[st
 
 def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
     for number, entry in enumerate(finding.evidence):
-        cells = (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text))
-        yield Row(f"{label} {number}", cells, entry.seq)
+        yield Row(f"{label} {number}", (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text)), entry.seq)
 
 
 def _iter_step_rows(answer: Explanation) -> Iterator[Row]:

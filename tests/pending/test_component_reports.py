@@ -459,16 +459,19 @@ def test_a_controller_that_does_not_run_explains_why_nothing_is_created(kind: st
 
 
 @pytest.mark.parametrize(("flows", "told"), [(["a"], "its 1 Job has ended"), (["a", "b"], "has made no Job of b")])
-def test_the_flow_of_an_ended_job_is_named(flows: list[str], told: str) -> None:
+@pytest.mark.parametrize("phase", ["Terminated", "Completed"])
+def test_the_flow_of_an_ended_job_is_named(flows: list[str], told: str, phase: str) -> None:
     metadata = {"name": "flow", "namespace": "default", "uid": "flow"}
     spec = {"flows": [{"name": each} for each in flows]}
     flow = {"apiVersion": "flow.volcano.sh/v1alpha1", "kind": "JobFlow", "metadata": metadata, "spec": spec}
-    job = owned([volcano_job(state={"phase": "Terminated"})], "JobFlow", "flow")
+    job = owned([volcano_job(state={"phase": phase})], "JobFlow", "flow")
     job[0]["metadata"]["name"] = "flow-a"
     found = explain_by_name(replay_cycle(cluster(node("n1"), flow, job)), "flow")
-    assert "job default/flow-a has ended: its state is Terminated." == found.sentence
+    assert f"job default/flow-a has ended: its state is {phase}." == found.sentence
     assert "JobFlow flow is Pending" in found.dominant.facts[0]
     assert told in found.dominant.facts[0]
+    uncounted = phase == "Terminated" and flows == ["a"]
+    assert uncounted is ("before v1.13 its controller does not count Terminated" in found.dominant.facts[0])
 
 
 def test_failed_pods_of_a_job_are_counted_among_its_other_pods() -> None:

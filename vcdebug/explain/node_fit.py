@@ -46,19 +46,13 @@ def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, 
 class NodeFits:
     """The fit of one task on every node, in the state before event `seq`."""
 
-    def __init__(
-        self,
-        view: JobView,
-        task: TaskInfo,
-        seq: Seq,
-        within: Collection[NodeName] | None = None,
-        without: Collection[TaskKey] = (),
-    ) -> None:
+    without: Collection[TaskKey] = ()
+    """Tasks that count on no node, such as those that leave."""
+
+    def __init__(self, view: JobView, task: TaskInfo, seq: Seq, within: Collection[NodeName] | None = None) -> None:
         self.view = view
         self._within = within
         """The only nodes that count, such as those of a HyperNode; None for all."""
-        self._without = without
-        """Tasks that count on no node, such as those that leave."""
         self.task = task
         self.seq = seq
         self.state = view.recording.timeline.state_at(seq)
@@ -149,7 +143,7 @@ class NodeFits:
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
         tasks = tasks_by_node(self.view.recording, self.earliest_seq).get(node, ())
-        return [task for task in tasks if task.key not in self._without] if self._without else tasks
+        return [task for task in tasks if task.key not in self.without] if self.without else tasks
 
     def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on the node that the action's own filter would accept."""

@@ -133,7 +133,8 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def lasting_failures(view: JobView, task: TaskInfo, leaving: Collection[TaskKey]) -> Iterator[ConstraintFailure]:
     """Yields what still refuses a pipelined task its node once the leaving pods are gone: ports and podAntiAffinity."""
-    fits = NodeFits(view, task, len(view.recording), (task.node_name,), {task.key, *leaving})
+    fits = NodeFits(view, task, len(view.recording), (task.node_name,))
+    fits.without = {task.key, *leaving}
     return (failure for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
 
 

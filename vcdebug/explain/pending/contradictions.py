@@ -292,7 +292,7 @@ def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
     """Yields that pods are evicted for a pod that its node refuses even without them."""
     evictions = evictions_by_preemptor(view.recording).get(view.job.uid, ())
     waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED] if evictions else []
-    for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]):
+    for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]) if waiting else ():
         rule = f"{evictions[0].action} frees resources, asks no filter again, and can evict in each cycle"
         yield _Contradiction(f"{task.node_name} will refuse it", (f"{failure.text}: {rule}.",), failure.advice)
 

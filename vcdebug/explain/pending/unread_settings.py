@@ -82,7 +82,7 @@ def group_facts(view: JobView) -> Iterator[str]:
     free: Counter[str] = Counter()
     if view.placed_tasks and (start := view.action_starts(ALLOCATE)):
         free = _count_groups((fit.name for fit in NodeFits(view, view.placed_tasks[0], start).free_nodes), nodes, label)
-    whole = [name for name in groups if free[name] >= len(view.placed_tasks)]
+    whole = [name for name in groups if free[name] >= max(len(view.placed_tasks), 1)]
     room = f" ({whole[0]} had {count_noun(free[whole[0]], 'node')} with room)" if whole else ""
     alone = f"{NODEGROUP} judges each pod alone{room}"
     keeps = f"a HyperNode per group and networkTopology (mode hard), or nodeSelector {label}, keep a gang in one"

@@ -67,14 +67,13 @@ def kept_facts(view: JobView) -> Iterator[str]:
     load = next((one for one in choice.nodes if one.node == tasks[0].node_name), None)
     if load is None or load.high or not any(load.percents.values()):
         return
-    percents = join_names(
-        f"{name} {format_number(share)} % (target {format_number(choice.target[name])} %)"
-        for name, share in load.percents.items()
-    )
+    limits, state = (choice.low_at, "below every threshold") if load.low else (choice.target, "above no target")
+    shares = ((name, *map(format_number, (share, limits[name]))) for name, share in load.percents.items())
+    percents = join_names(f"{name} {share} % (limit {limit} %)" for name, share, limit in shares)
     names = dict.fromkeys(str(name) for stated in params.values() if isinstance(stated, dict) for name in stated)
     unmeasured = join_names(name for name in names if name not in MEASURED_DIMENSIONS)
     ignored = f"; it does not measure {unmeasured}, so thresholds of {unmeasured} have no effect" if unmeasured else ""
-    yield f"{Rescheduling.name} moves no pod off {load.node}, which is above no target: {percents}{ignored}."
+    yield f"{Rescheduling.name} moves no pod off {load.node}, which is {state}: {percents}{ignored}."
 
 
 EXPLAINER = PluginExplainer(equations={VICTIM_TASKS.upstream: victim_tasks})

@@ -353,7 +353,7 @@ def _quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[s
     quota = next((one for each in amounts for one in exhausted_quotas(recording, namespace, each)), None)
     if quota is None:
         return (), ()
-    ends = "A Volcano Job whose pods cannot be created is terminated when its controller has tried 15 times"
+    ends = "Its controller terminates a Volcano Job after 15 tries to create its pods"
     queued = "it keeps a PodGroup Pending until the quota has room for its minResources"
     configured = RESOURCEQUOTA in recording.conf.plugin_names()
     words = "Create the job again once the quota has room" if configured else f"Add plugin {RESOURCEQUOTA}: {queued}"

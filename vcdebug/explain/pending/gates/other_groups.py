@@ -139,13 +139,7 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
 _GANG_KINDS: Final = ("RayCluster", "RayJob", "SparkApplication", "FlinkDeployment", "TrainJob", "JobSet")
 """Kinds whose pods form a gang, besides the training operator's TFJob, MPIJob and the like."""
 _TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
-_ROLE_LABELS: Final = (
-    "component",
-    "spark-role",
-    "ray.io/group",
-    "ray.io/node-type",
-    "training.kubeflow.org/replica-type",
-)
+_ROLE_LABELS: Final = ("component", "spark-role", "ray.io/group", "training.kubeflow.org/replica-type")
 _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 _LABELLED: Final = "application "
 
@@ -177,9 +171,9 @@ def made_without_gang(view: JobView) -> Iterator[str | Advice]:
     group, pods = view.job.pod_group, len(view.tasks)
     kind, _, owner = next(iter(owner_names(group.manifest)), "").partition(" ")
     setting = OPERATORS.get(kind, Operator(())).setting
-    if group.name.startswith(MADE_GROUP_PREFIX) and setting and kind != "Job" and view.job.min_available < pods:
+    if group.name.startswith(MADE_GROUP_PREFIX) and setting and kind != "Job" and view.job.min_available == 1 < pods:
         made = f"Volcano's controller made the PodGroup, since the operator of {kind} {owner} had made none"
-        yield f"{made}: its minMember is {view.job.min_available} for {pods} pods, so they are not a gang."
+        yield f"{made}: its minMember is 1 for {pods} pods, so they are not a gang."
         with_gang = f"Start the operator of {kind} with {setting}, and check that it may create podgroups (RBAC)"
         yield Advice.from_outside(f"{with_gang}; then submit {owner} again.")
 

@@ -198,7 +198,8 @@ def _read_columns(columns: str) -> Iterator[tuple[str, Expression]]:
     reader = TokenReader(columns)
     while True:
         start = reader.next_token.position
-        yield columns[start : reader.next_token.position].strip(), read_expression(reader, FIELD_TYPES)
+        column = read_expression(reader, FIELD_TYPES)
+        yield columns[start : reader.next_token.position].strip(), column
         if reader.accept_token(",") is None:
             break
     if reader.next_token.kind != "end":

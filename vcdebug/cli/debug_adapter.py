@@ -283,7 +283,8 @@ class DebugAdapter:
         file = path.rpartition("pkg/scheduler/")[2] if "pkg/scheduler/" in path else Path(path).name
         points = arguments.get("breakpoints") or ()
         words = [f"{file}:{point['line']}" for point in points]
-        answers = self._replace(path, list(zip([f'function "{word}"' for word in words], points, strict=True)))
+        functions = [f'function "{word}"' for word in words]
+        answers = self._replace(path, list(zip(functions, points, strict=True)))
         for word, answer in zip(words, answers, strict=True):
             if answer["verified"]:
                 answer["line"] = require_function(self.driver.debugger.recording, word).first_line

@@ -373,11 +373,7 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
         body.get("spec"),
         metadata_of(body).get("labels"),
         status_of(body).get("allocatable"),
-        [
-            condition.get("status")
-            for condition in status_of(body).get("conditions") or ()
-            if condition.get("type") == "Ready"
-        ],
+        _ready_statuses(body),
     ),
     "Queue": lambda body: (body.get("spec"), status_of(body).get("state")),
     "PodGroup": lambda body: body.get("spec"),
@@ -484,3 +480,11 @@ def _is_terminating(pod: Manifest) -> bool:
 
 def _starts_terminating(before: Manifest, after: Manifest) -> bool:
     return _is_terminating(after) and not _is_terminating(before)
+
+
+def _ready_statuses(node: Manifest) -> list[object]:
+    return [
+        condition.get("status")
+        for condition in status_of(node).get("conditions") or ()
+        if condition.get("type") == "Ready"
+    ]

@@ -247,7 +247,8 @@ def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
         return find_kind("function").parse_words([token.text])
     if name not in BREAKPOINT_KINDS:
-        hint = closest_name_hint(token.text, BREAKPOINT_KINDS, f"kinds are {', '.join(BREAKPOINT_KINDS)}")
+        every = f"kinds are {', '.join(BREAKPOINT_KINDS)}"
+        hint = closest_name_hint(token.text, BREAKPOINT_KINDS, every)
         raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=hint)
     words: list[str] = []
     while reader.next_token.kind == "text" or (

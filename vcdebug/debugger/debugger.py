@@ -162,7 +162,8 @@ class Debugger:
 
     def _describe_no_hit(self, step: cursor.Step) -> str:
         """Message that there is no stop in this direction, with a hint if there is one in the other direction."""
-        side, other, key = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}[step]
+        words = {cursor.FORWARD: ("after", "before", "C"), cursor.BACKWARD: ("before", "after", "c")}
+        side, other, key = words[step]
         opposite = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
         elsewhere = self.breakpoints.next_stop(self.recording, self.position.seq, opposite)
         hint = f"; there is one {other} it ({key})" if elsewhere is not None else ""

@@ -324,7 +324,8 @@ class Workbench:
 
     def _forget_closed(self) -> None:
         """Drop the debuggers of closed recordings."""
-        open_ids = {id(recording) for recording in (*self.recordings.original, *self.recordings.branch)}
+        open_recordings = (*self.recordings.original, *self.recordings.branch)
+        open_ids = {id(recording) for recording in open_recordings}
         self._debuggers = {key: debugger for key, debugger in self._debuggers.items() if key in open_ids}
         # Without this a closed recording, often hundreds of megabytes, would stay in memory.
         if self._previous_place is not None and id(self._previous_place[0]) not in open_ids:

@@ -157,7 +157,9 @@ def _is_equal(left: Value, right: Value) -> bool:
     if isinstance(right, AnyOf) and isinstance(left, str):
         return left in right
     # In Python True == 1, so `vote == true` would hold for a permit.
-    return False if isinstance(left, bool) != isinstance(right, bool) else left == right
+    if isinstance(left, bool) != isinstance(right, bool):
+        return False
+    return left == right
 
 
 def _is_ordered(left: Value, sign: str, right: Value) -> bool:
@@ -171,7 +173,9 @@ def _is_contained(left: Value, right: Value) -> bool:
         return isinstance(left, str) and left in right
     if not isinstance(right, Container):
         return False
-    return any(name in right for name in left) if isinstance(left, AnyOf) else left in right
+    if isinstance(left, AnyOf):
+        return any(name in right for name in left)
+    return left in right
 
 
 def parse_expression(line: str, field_types: KnownFields, check: FigureCheck | None = None) -> Expression:
@@ -240,7 +244,8 @@ class _Parser:
         # `"a/b" == job` narrows a search like `job == "a/b"`.
         sides = ((left.field, right.text), (right.field, left.text)) if word == "==" else ()
         equalities = {field: text for field, text in sides if field and text is not None}
-        return replace(_operation(partial(_compare, word), left, right, "yes or no"), equalities=equalities)
+        comparison = _operation(partial(_compare, word), left, right, "yes or no")
+        return replace(comparison, equalities=equalities)
 
     def check_types(self, left: FieldType, word: str, right: FieldType, sign: ExpressionToken) -> None:
         """Raise ExpressionError for a comparison that can never hold."""

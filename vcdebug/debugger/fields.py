@@ -167,7 +167,9 @@ def _event_victims(recording: Recording, seq: Seq, event: record.Event) -> Value
         return tuple(str(task) for task in event.result)
     if isinstance(event, record.StatementEvent):
         return tuple(task for kind, task, _ in event.ops if kind == "evict")
-    return (event.task,) if isinstance(event, record.OpEvent) and event.op == "evict" else None
+    if isinstance(event, record.OpEvent) and event.op == "evict":
+        return (event.task,)
+    return None
 
 
 def _event_reason(recording: Recording, seq: Seq, event: record.Event) -> Value:

@@ -210,7 +210,8 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
         raise FigureError(f"no kind of figure {kind!r}", f"figures are {FIGURE_USAGE}")
     if not name_words:
         raise FigureError(f"say which {kind}", FIGURE_USAGE)
-    name, part_words = _find_name(kind, name_words[0], object_names(recording, kind))
+    objects = object_names(recording, kind)
+    name, part_words = _find_name(kind, name_words[0], objects)
     return _find_part(recording, kind, name, (*part_words, *name_words[1:]))
 
 

@@ -103,7 +103,8 @@ def _split_amount(
         if dim in UNITS:
             yield Metric(f"volcano_queue_{part}_{UNITS[dim]}", labels, value, setter)
         elif not lacks_scalars:
-            yield Metric(f"volcano_queue_{part}_scalar_resources", (*labels, ("resource", dim)), value, setter)
+            name = f"volcano_queue_{part}_scalar_resources"
+            yield Metric(name, (*labels, ("resource", dim)), value, setter)
 
 
 def _queue_numbers(recording: Recording, seq: Seq, plugin: str, name: QueueName) -> Iterator[Metric]:

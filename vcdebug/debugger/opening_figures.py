@@ -150,7 +150,8 @@ def _counts(amount: Resource, dim: str) -> bool:
 
 def _derive_limit(recording: Recording, figure: Figure) -> facts.Origin:
     """A queue's deserved amount or real capability, by the formula of the quota plugin."""
-    equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part](recording, figure.name)
+    find_equation = {"deserved": stated_deserved, "realCapability": real_capability}[figure.part]
+    equation = find_equation(recording, figure.name)
     parent, rivals = _shared_amount(recording, figure.name)
     nodes = [facts.Source("node", fact) for fact in facts.cluster_total(recording, figure.dim)]
     if equation is None:

@@ -208,7 +208,8 @@ def _known_cause(recording: Recording, message: str, subject: JsonObject) -> Kno
     if known is None or found is None:
         return None
     namespace, kind, name = (subject.get(key) for key in ("namespace", "kind", "name"))
-    owned = next((one for one in recording.snapshot.objects_of(str(kind)) if key_of(one) == f"{namespace}/{name}"), {})
+    manifests = recording.snapshot.objects_of(str(kind))
+    owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
     creator = next(iter(owner_names(owned)), f"{kind} {name}")
     words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
     words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}

@@ -253,7 +253,8 @@ PODS_IGNORED = "pods are not compared here"
 
 def all_dimensions(*resources: Resource) -> list[str]:
     """The dimensions of these resources: cpu, memory, and every scalar that any of them has."""
-    return [CPU, MEMORY, *sorted(dict.fromkeys([name for resource in resources for name in resource.scalars or ()]))]
+    scalars = [name for resource in resources for name in resource.scalars or ()]
+    return [CPU, MEMORY, *sorted(dict.fromkeys(scalars))]
 
 
 def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> Iterator[Term]:

@@ -86,7 +86,8 @@ class JobView:
     @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
-        return {task.key: task for task in sorted(self.job.tasks.values(), key=lambda task: task.key)}
+        tasks = sorted(self.job.tasks.values(), key=lambda task: task.key)
+        return {task.key: task for task in tasks}
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:

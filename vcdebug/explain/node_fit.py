@@ -203,7 +203,8 @@ def ask_predicates_now(
         try:
             error = session.ask_plugins(PRE_PREDICATE, task)
             if error is not None:
-                return dict.fromkeys(session.nodes, (error.statuses or (FitStatus(ERROR, error.text),))), state
+                statuses = error.statuses or (FitStatus(ERROR, error.text),)
+                return dict.fromkeys(session.nodes, statuses), state
             codes = ask_predicates(session, task, session.all_rows())
         except PANICS:
             return {}, state

@@ -258,7 +258,8 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = Cause.CAPABILITY if plugin == CAPACITY_PLUGIN and limit.is_capability else Cause.QUEUE_QUOTA
     headline, also = excess_headline(CauseHeadline(view.job.uid, "is not admitted", reason), limit)
-    return Finding(cause, headline, {**minimum, **limit.limit_numbers()}, evidence, advice, lines, (*facts, *also))
+    numbers = {**minimum, **limit.limit_numbers()}
+    return Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
 
 
 def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> Iterator[str]:

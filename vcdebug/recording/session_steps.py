@@ -54,12 +54,7 @@ def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
     amounts = ", ".join(f"{name} {text}" for name, text in quantity_texts(recording.session.total_resource).items())
     nodes = count_noun(len(recording.session.nodes), "node")
     return (
-        SessionStep(
-            "snapshot of the cluster",
-            "copied from the cache; later changes of the cluster wait for the next session",
-            seq=1,
-            make_steps=partial(_copied_steps, recording),
-        ),
+        _snapshot_step(recording),
         _topology_step(recording),
         SessionStep("TotalResource", f"{amounts}: the sum of what nodes can allocate", seq=1),
         SessionStep("NodeMap and PodLister", f"{nodes} as Kubernetes' checks see them", seq=1),
@@ -69,6 +64,15 @@ def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
 
 
 # The cluster's snapshot
+
+
+def _snapshot_step(recording: Recording) -> SessionStep:
+    return SessionStep(
+        "snapshot of the cluster",
+        "copied from the cache; later changes of the cluster wait for the next session",
+        seq=1,
+        make_steps=partial(_copied_steps, recording),
+    )
 
 
 @per_recording()

@@ -405,7 +405,7 @@ def read_documents(
             yield document
     except JsonError as error:
         # The first document was valid JSON, so the rest is damaged JSON and not YAML.
-        is_yaml = re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None
+        is_yaml = _looks_like_yaml_flow(data)
         if count or len(data) >= YAML_RETRY_BYTES or not (is_yaml or _MENDED_BY_YAML.search(data)):
             raise
         try:
@@ -435,3 +435,8 @@ def starts_like_json(data: bytes) -> bool:
         if end < len(text) or start + _FIRST_BYTES >= len(data):
             return text[end : end + 1] in ("{", "[")
         start += max(start, _FIRST_BYTES)
+
+
+def _looks_like_yaml_flow(data: bytes) -> bool:
+    """Whether a text that begins with a bracket may be YAML in flow style, such as `{a: b}`."""
+    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_FIRST_BYTES])) is not None

@@ -250,7 +250,8 @@ def _moments_table(recording: Recording, first: Seq, last: Seq) -> Table:
         cells = (str(figure), format_figure(figure, change.old), format_figure(figure, change.new), str(change.seq))
         rows.append(Row(f"{change.seq}#{figure}", tuple(map(Piece, cells)), change.seq))
     columns = (Column("figure", flexible=True), *table_columns(f"event {first}#", f"event {last}#", "last change#"))
-    return Table(f"Events {first} to {last}: {count_noun(len(rows), 'figure')} changed", columns, rows)
+    title = f"Events {first} to {last}: {count_noun(len(rows), 'figure')} changed"
+    return Table(title, columns, rows)
 
 
 def commands_of(row: Row) -> tuple[str, ...]:
@@ -403,7 +404,8 @@ def _cycle_remark(number: int, effects: Effects, repeat: CycleRepeat | None) -> 
 def _repeat_foot(repeat: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
     if repeat is not None:
         return (make_line(Piece(describe_repeat(repeat), "warn")),)
-    return (make_line(muted_piece("} or :advance runs the next cycle" if cycles == 1 else "no repeating cycles")),)
+    words = "} or :advance runs the next cycle" if cycles == 1 else "no repeating cycles"
+    return (make_line(muted_piece(words)),)
 
 
 # Changes since the previous capture or cycle: decisions, causes, objects.
@@ -422,7 +424,8 @@ def capture_changes(here: DebuggerState) -> Table:
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     changes = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"
-    return Table(f"Changes {span}: {changes.format_changes()}", CAPTURE_COLUMNS, list(iter_change_rows(changes)))
+    rows = list(iter_change_rows(changes))
+    return Table(f"Changes {span}: {changes.format_changes()}", CAPTURE_COLUMNS, rows)
 
 
 def iter_change_rows(changes: CaptureChanges) -> Iterator[Row]:

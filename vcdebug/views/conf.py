@@ -190,7 +190,8 @@ QUIRK_COLUMNS = table_columns("event#", "", "quirk", "what happened~24", "can ch
 def quirks_table(recording: Recording, seq: Seq) -> Table:
     """A row per quirk that took effect, in order of events; a row leads to its event."""
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
-    quirks = [QUIRKS[code] for code in dict.fromkeys(note.code for note in recording.notes) if code in QUIRKS]
+    codes = dict.fromkeys(note.code for note in recording.notes)
+    quirks = [QUIRKS[code] for code in codes if code in QUIRKS]
     lines = [make_line(Piece(f"{PROBLEM} {quirk.code}", "warn"), f"  {quirk.description}") for quirk in quirks]
     head = (make_line(muted_piece(MEANING)), *lines) if lines else ()
     foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler occurred in this cycle", "good")),)

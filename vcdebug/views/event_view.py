@@ -156,7 +156,9 @@ def event_view(recording: Recording, seq: Seq) -> Table:
     event = recording.event_at(seq)
     table = EVENT_VIEWS[type(event)](recording, seq, event)
     quirks = tuple(make_line(_note_text(note)) for note in recording.notes if note.seq == seq)
-    return table if not quirks else replace(table, footer=(*table.footer, *quirks))
+    if not quirks:
+        return table
+    return replace(table, footer=(*table.footer, *quirks))
 
 
 def _note_text(note: record.Note) -> str:
@@ -191,7 +193,9 @@ def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Tabl
     # A task has no page of its own: its job's page has a row for it.
     if kind == "task":
         kind, name = "job", recording.owners.jobs.get(name, "")
-    return job_page(recording, seq, name) if kind == "job" and name in recording.session.jobs else None
+    if kind == "job" and name in recording.session.jobs:
+        return job_page(recording, seq, name)
+    return None
 
 
 # The pages `:jobs`, `:pods`, `:nodes` and `:queues`: every object at the event, and how many there are.

@@ -212,7 +212,8 @@ _SHORT_PARTS = {
 
 def short_part(name: str) -> str:
     """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
-    return _SHORT_PARTS.get(name.rsplit("/", 1)[-1], name.replace("/batch", " batch"))
+    tail = name.rsplit("/", 1)[-1]
+    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
 
 
 _LEVEL_PREFIX = {record.Level.QUEUE: "q "}

@@ -161,7 +161,8 @@ def request_table(recording: Recording, task: TaskKey) -> Table:
     dims = used_dimensions(line.amount for line in lines)
     amounts = (Column(short_name(dim), right=True) for dim in dims)
     columns = (*table_columns("part", "name"), *amounts, Column("how it counts", flexible=True, min_width=20))
-    return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, [_request_row(line, dims) for line in lines])
+    rows = [_request_row(line, dims) for line in lines]
+    return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, rows)
 
 
 def _request_row(line: RequestLine, dims: list[str]) -> Row:

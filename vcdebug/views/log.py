@@ -68,7 +68,8 @@ def _known_reading(recording: Recording, with_comparisons: bool) -> LogReading:
 @per_recording(most=6)
 def _log_extract(recording: Recording, level: int, size: int) -> LogExtract:
     lines = [line for line in log_reading(recording, level).lines[:size] if line.level <= level]
-    return LogExtract(lines, [line.seq for line in lines], tuple(map(str, range(len(lines)))), size < MAX_LINES)
+    keys = tuple(map(str, range(len(lines))))
+    return LogExtract(lines, [line.seq for line in lines], keys, size < MAX_LINES)
 
 
 def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Table:

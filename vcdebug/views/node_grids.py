@@ -49,7 +49,8 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         *table_columns("reason~24"),
     )
     is_reserved = recording.timeline.state_at(seq).tasks[event.task].status is TaskStatus.PIPELINED
-    bars = [*_iter_reason_rows(event, reasons, letters), *(() if is_reserved else _iter_short_rows(recording, seq))]
+    short_rows = () if is_reserved else _iter_short_rows(recording, seq)
+    bars = [*_iter_reason_rows(event, reasons, letters), *short_rows]
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     first = len(bars)

@@ -45,7 +45,8 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     heads = _node_heads(recording)
     columns = (Column("node", name=True), *map(_node_column, heads))
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
-    figures = partial(node_figure, ({_head_title(head): head for head in heads}), columns)
+    heads_by_title = {_head_title(head): head for head in heads}
+    figures = partial(node_figure, heads_by_title, columns)
     head = (make_line(muted_piece(f"idle/max  {LEGEND}")),)
     return Table("Nodes", columns, rows, header=head, current=current, figures=figures)
 

@@ -94,7 +94,8 @@ def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> 
 def _section_row(span: Span, kind: str, size: int) -> Row:
     place = f"{span.level.name.lower()} {bare_name(span.name)}"
     title, count = Piece(f"{kind}s of {place}", "title"), muted_piece(f"{size} left it")
-    return Row(f"span {span.index} {kind}", (muted_piece(""), Piece(""), title, count, muted_piece("")), span.first)
+    cells = (muted_piece(""), Piece(""), title, count, muted_piece(""))
+    return Row(f"span {span.index} {kind}", cells, span.first)
 
 
 def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], current: Seq) -> Iterator[Row]:

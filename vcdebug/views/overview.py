@@ -183,7 +183,8 @@ def _iter_quirk_lines(recording: Recording) -> Iterator[OverviewLine]:
     for code in dict.fromkeys(note.code for note in recording.notes):
         notes = [note for note in recording.notes if note.code == code]
         text = notes[0].text + (f" (×{len(notes)})" if len(notes) > 1 else "")
-        yield OverviewLine(f"goto {notes[0].seq}", Piece(f"{PROBLEM} quirk", "warn"), "of the real scheduler:", text)
+        mark = Piece(f"{PROBLEM} quirk", "warn")
+        yield OverviewLine(f"goto {notes[0].seq}", mark, "of the real scheduler:", text)
 
 
 def moment_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:

@@ -83,7 +83,8 @@ def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[st
 
 def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
     for number, entry in enumerate(finding.evidence):
-        yield Row(f"{label} {number}", (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text)), entry.seq)
+        cells = (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text))
+        yield Row(f"{label} {number}", cells, entry.seq)
 
 
 def _iter_step_rows(answer: Explanation) -> Iterator[Row]:

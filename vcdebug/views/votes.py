@@ -107,7 +107,9 @@ def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
     objecting = (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream)
     if call.point in objecting or call.point.startswith("Simulate"):
         return value is None, "no objection" if value is None else "objection"
-    return (True, "done") if value is None else (True, placing_words(value))
+    if value is None:
+        return True, "done"
+    return True, placing_words(value)
 
 
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:

@@ -57,7 +57,8 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
             f"goto {open_.start}:1 first, or undo them",
         )
     start = open_.start if open_.edits else open_.cycle
-    return _rerun_branch(replace(open_, start=start, undone_edits=()), (*open_.edits, *map(parse_edit, texts)))
+    edits = (*open_.edits, *map(parse_edit, texts))
+    return _rerun_branch(replace(open_, start=start, undone_edits=()), edits)
 
 
 def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
@@ -65,7 +66,8 @@ def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
     if not open_.edits:
         raise NoRecordingError("no edit to undo")
     # The whole branch runs again from the original, since an edit has no inverse.
-    return _rerun_branch(replace(open_, undone_edits=(*open_.undone_edits, open_.edits[-1])), open_.edits[:-1])
+    undone = (*open_.undone_edits, open_.edits[-1])
+    return _rerun_branch(replace(open_, undone_edits=undone), open_.edits[:-1])
 
 
 def undo_all_edits(open_: OpenRecordings) -> OpenRecordings:
@@ -88,7 +90,8 @@ def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordi
     if not edits:
         return replace(open_, branch=(), side=ORIGINAL)
     base = open_.original[open_.start - 1]
-    return replace(open_, branch=(replay_like(edited_snapshot(base.snapshot, edits), base),), side=BRANCH)
+    branch = replay_like(edited_snapshot(base.snapshot, edits), base)
+    return replace(open_, branch=(branch,), side=BRANCH)
 
 
 def with_comparison(open_: OpenRecordings) -> OpenRecordings:

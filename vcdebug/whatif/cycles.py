@@ -177,7 +177,8 @@ def state_counts(snapshot: Snapshot) -> Counter[tuple[PodKind, PodState]]:
 
 def pod_kind(pod: Pod) -> PodKind:
     """Job, role, priority and requests, which pods of one template share."""
-    return (pod.job_id or _owner_name(pod) or pod.key), pod.task_role, str(pod.priority), pod.resources_text
+    owner = pod.job_id or _owner_name(pod) or pod.key
+    return owner, pod.task_role, str(pod.priority), pod.resources_text
 
 
 def _owner_name(pod: Pod) -> str:

@@ -294,7 +294,8 @@ def next_pods(recording: Recording, between: BetweenCycles, number: int, *, clos
 
 def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
     """Pods of incomplete gangs, which do not finish while they wait for the others."""
-    broken = [job for job in recording.session.jobs.values() if job.ready_task_num() < job.min_available]
+    jobs = recording.session.jobs.values()
+    broken = [job for job in jobs if job.ready_task_num() < job.min_available]
     return [task.key for job in broken for task in job.tasks.values()]
 
 
@@ -367,7 +368,8 @@ def _unscheduled_pod(manifest: Manifest, write: PodStatusWrite, now: datetime) -
 def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> list[JsonObject]:
     """The conditions with this one replaced by type or appended; the transition time stays if the status does."""
     present: list[JsonObject] = list(status.get("conditions") or ())
-    index = next(((at for at, entry in enumerate(present) if entry.get("type") == condition["type"])), len(present))
+    same_type = (at for at, entry in enumerate(present) if entry.get("type") == condition["type"])
+    index = next(same_type, len(present))
     is_same_status = any(entry.get("status") == condition["status"] for entry in present[index : index + 1])
     time = present[index].get("lastTransitionTime") if is_same_status else api_time_text(now)
     return [*present[:index], {**condition, "lastTransitionTime": time}, *present[index + 1 :]]

@@ -273,7 +273,8 @@ class Upgrade:
 def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
     """The group in at most `count` non-empty parts."""
     count = min(count, len(group))
-    return [group[start:end] for start, end in pairwise([len(group) * index // count for index in range(count + 1)])]
+    edges = [len(group) * index // count for index in range(count + 1)]
+    return [group[start:end] for start, end in pairwise(edges)]
 
 
 def run_search(search: Upgrade, run: RunMixtures) -> Upgrade:

@@ -270,7 +270,8 @@ def capture_before(
     from vcdebug.capture.listing import VersionGone
     from vcdebug.capture.pod_history import PodEvent, find_state_before
 
-    event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=(args.before_bind is not None))
+    bind = args.before_bind is not None
+    event = PodEvent.of_pod(args.before_bind or args.before_eviction, bind=bind)
     announce = partial(announce_capture, output)
     try:
         earlier = find_state_before(event, options, transport, lambda: sleep(args.every or CAPTURE_SECONDS))
@@ -337,7 +338,8 @@ def _follow_until(snapshot: Snapshot, reader: ClusterReader, met_reason: MetReas
                 if _judge_snapshot(changed, met_reason):
                     return EarlierState(followed.latest_version)
             # Without the right to watch, nothing is cheaper than the next capture.
-            reader.sleep(max((WATCH_SECONDS if followed.is_watching else every) - (reader.clock() - begun), 0.0))
+            pause = WATCH_SECONDS if followed.is_watching else every
+            reader.sleep(max(pause - (reader.clock() - begun), 0.0))
             if not followed.is_watching:
                 break
     except (ApiRefusal, NoAnswer, TooSlow):

@@ -32,7 +32,8 @@ class OddsCommand(Command):
 
         base = replay_arguments(args).recording
         output.name_jobs(base)
-        runs = run_batch(args, output, "runs", SeedDraws(base.snapshot, base), range(1, args.runs + 1), args.runs)
+        draws = SeedDraws(base.snapshot, base)
+        runs = run_batch(args, output, "runs", draws, range(1, args.runs + 1), args.runs)
         tally = tally_draws(base, runs.results.values())
         if args.json or tally.draw_count:
             report = odds.odds_document, odds.odds_blocks

@@ -46,7 +46,8 @@ class ReportCommand(Command):
         # Refuse a bad target before the replay, which may take minutes.
         if args.output != STDOUT:
             report_file.report_target(args.output, force=args.force)
-        subject = _report_subject(args, _read_bookmarks(args, output))
+        bookmarks = _read_bookmarks(args, output)
+        subject = _report_subject(args, bookmarks)
         if args.output == STDOUT:
             output.write_text(report_file.report_text(subject, report_file.MARKDOWN).rstrip("\n"))
         else:
@@ -86,7 +87,9 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
     ]
     written = [] if args.output == STDOUT else ["-o", args.output]
     again = shlex.join(["vcdebug", "report", args.snapshot, *jobs, *marks, *cycles, *options, *written])
-    return (again,) if args.edits else (shlex.join(["vcdebug", "open", args.snapshot, *options]), again)
+    if args.edits:
+        return (again,)
+    return (shlex.join(["vcdebug", "open", args.snapshot, *options]), again)
 
 
 def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:

@@ -38,7 +38,8 @@ class ScriptCommand(Command):
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("SNAPSHOT and FILE cannot both be standard input")
         lines = [] if args.stream else read_text(args.file).splitlines()
-        driver = Driver(replay_arguments(args, keeping=cached_recordings(args, output)).recording)
+        replayed = replay_arguments(args, keeping=cached_recordings(args, output))
+        driver = Driver(replayed.recording)
         driver.source = source_reader(args)
         if args.stream:
             return _answer_lines(driver, args.file, output)

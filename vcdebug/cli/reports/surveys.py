@@ -74,7 +74,8 @@ def survey_blocks(surveys: Surveys, *, verbose: bool = False) -> Iterator[Block]
     """The text report; only `verbose` lists many Pending jobs one by one instead of by cause."""
     spaced, results = True, surveys.results_by_name
     for name, (survey, names) in results.items():
-        section = [name_jobs(block, names) for block in _survey_section(name, survey, verbose=verbose)]
+        blocks = _survey_section(name, survey, verbose=verbose)
+        section = [name_jobs(block, names) for block in blocks]
         if len(section) > 1 and not spaced:
             yield make_paragraph("")
         yield from section

@@ -233,7 +233,8 @@ class UpgradeSearcher(Struct, frozen=True):
 
     def __call__(self, item: PackedSnapshot) -> Upgrade:
         """The search on a packed snapshot; called in a worker."""
-        search, trials = start_search(load_snapshot(item.open_file(), complete=self.complete), self.after)
+        snapshot = load_snapshot(item.open_file(), complete=self.complete)
+        search, trials = start_search(snapshot, self.after)
         with closing(TrialRounds(trials, workers=1)) as rounds:
             run_search(search, rounds)
         if search.endpoint_trial is None:

@@ -24,7 +24,8 @@ RELEASE_EDIT: Final = "flag:release="
 def _add_edit(driver: Driver, argument: str) -> CommandReply:
     if not argument:
         raise CommandError("say what to change", f"set {EDIT_FORMS}")
-    return apply_edits_together(driver, list(expand_edits([expand_short_edit(argument)])), argument)
+    texts = list(expand_edits([expand_short_edit(argument)]))
+    return apply_edits_together(driver, texts, argument)
 
 
 def apply_edits_together(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:

@@ -183,7 +183,8 @@ def _restoring_trials(
         name, fits = line.values
         # Upstream logs the pod's name without its namespace.
         victim = next(key for key in order if key.endswith(f"/{name}"))
-        added = _calls_by_other(recording, range(first, line.seq + 1), hooks.SIMULATE_ADD_TASK.upstream)
+        seqs = range(first, line.seq + 1)
+        added = _calls_by_other(recording, seqs, hooks.SIMULATE_ADD_TASK.upstream)
         start = next((seq for seq, other in added if other == victim), line.seq)
         still_removed = tuple(removed_task for removed_task in removed if removed_task != victim)
         refusal = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, still_removed)

@@ -56,7 +56,8 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
     """The equation of an event; for an event about many nodes that of `node` if given; None if there is none."""
     event = recording.event_at(seq)
     if isinstance(event, record.HookEvent):
-        return explainer_for(event.plugin).equations.get(event.point, state_change_equation)(recording, seq, event)
+        compute = explainer_for(event.plugin).equations.get(event.point, state_change_equation)
+        return compute(recording, seq, event)
     if isinstance(event, record.PredicateEvent):
         return search_equation(recording, seq, event, node)
     if isinstance(event, record.ScoreEvent):
@@ -69,7 +70,9 @@ def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) ->
         return None if order is None else _order_equation(order)
     if isinstance(event, record.OpEvent):
         return operation_equation(recording, seq, event)
-    return _statement_equation(recording, seq, event) if isinstance(event, record.StatementEvent) else None
+    if isinstance(event, record.StatementEvent):
+        return _statement_equation(recording, seq, event)
+    return None
 
 
 def _statement_equation(recording: Recording, seq: Seq, event: record.StatementEvent) -> equation.Equation | None:
@@ -346,7 +349,8 @@ def _scorer_origin(
 
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, record.ScoreEvent] | None:
     """(event, scores) on which a choice of node was based; None if none were recorded."""
-    return next(recording.events_before(record.ScoreEvent, seq, max(1, seq - EVENTS_LOOKED_BACK + 1)), None)
+    first = max(1, seq - EVENTS_LOOKED_BACK + 1)
+    return next(recording.events_before(record.ScoreEvent, seq, first), None)
 
 
 class ScoreLead(Struct, frozen=True):

@@ -109,7 +109,8 @@ def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction
     preemptor = _preemptor_name(recording, seq)
     question = victim_question_before(recording, seq) if preemptor else None
     tier = question.deciding_tier if question is not None and event.task in (question.outcome or ()) else None
-    return Eviction(seq, event.task, job, owners.queues.get(job, ""), event.node, action, preemptor, tier, fate, end)
+    queue = owners.queues.get(job, "")
+    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end)
 
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:

@@ -40,8 +40,9 @@ HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
     """What the reasons of the refusing nodes mean in this snapshot, without duplicates."""
+    failures = [failure for finder in _FAILURE_FINDERS for failure in finder(fits)]
     # Nodes of one kind fail alike and would repeat the same sentence.
-    return list(dict.fromkeys([failure for finder in _FAILURE_FINDERS for failure in finder(fits)]))
+    return list(dict.fromkeys(failures))
 
 
 def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -63,7 +63,9 @@ def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
 
 def hopeless_finding(task: TaskInfo, fits: NodeFits) -> Finding | None:
     """The finding if the task would fit no node even without evictable pods; else None."""
-    return None if fits.waiting_nodes or fits.free_nodes else no_node_finding(task, fits)
+    if fits.waiting_nodes or fits.free_nodes:
+        return None
+    return no_node_finding(task, fits)
 
 
 def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
@@ -203,7 +205,8 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     if len(room.node_fits) == 1:
         only_node = room.node_fits[0].name
         misfit_words = f"the only node, {only_node}, does not {'currently ' if temporary else ''}fit {task.name}"
-    labels = ", ".join(f"{key}={value}" for key, value in sorted((task.pod.spec.get("nodeSelector") or {}).items()))
+    selector = task.pod.spec.get("nodeSelector") or {}
+    labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
     facts = [f"{task.name} has nodeSelector {labels}."] if labels else []
     facts += [*failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)

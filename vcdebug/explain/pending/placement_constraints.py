@@ -213,7 +213,8 @@ def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         ]
         where = f": {join_names(matching_pods, MAX_HOLDERS)}" if matching_pods else "; no such pod runs on any node"
         start = Advice.for_owner("Start those pods first, or correct the podAffinity's labelSelector.")
-        yield ConstraintFailure(f"{unmet}{where}", () if matching_pods else (start,), ConstraintKind.POD_AFFINITY)
+        advice = () if matching_pods else (start,)
+        yield ConstraintFailure(f"{unmet}{where}", advice, ConstraintKind.POD_AFFINITY)
 
 
 VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
@@ -396,7 +397,8 @@ def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequenc
 
 def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
     """(check of resource claims, state of the task's claims); None if the cycle has none."""
-    plugin = fits.view.session.plugins.get(Predicates.name)
+    session = fits.view.session
+    plugin = session.plugins.get(Predicates.name)
     if not isinstance(plugin, Predicates) or not fits.task.pod.spec.get("resourceClaims"):
         return None, None
     _, asked = ask_predicates_now(fits.view.recording, fits.task)

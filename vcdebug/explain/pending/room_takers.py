@@ -267,7 +267,8 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     fact = f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
     edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
-    return [fact], (Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")._replace(repairs=True),)
+    advice = Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")
+    return [fact], (advice._replace(repairs=True),)
 
 
 # Pods of one gang that take each other's room

@@ -94,7 +94,8 @@ def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardStat
     states = []
     for card in cards:
         misfit = PARTIAL_CARDS if ledger.asks_for_parts(pod, first) else ledger.misfit_reason(card, first, pod)
-        usage = (card.used_memory, card.used_cores, card.used_number, card.registered.users)
+        users = (card.used_number, card.registered.users)
+        usage = (card.used_memory, card.used_cores, *users)
         states.append(CardState(card.uuid, card.registered.memory, *usage, tuple(card.pods), not misfit, misfit))
     return ", then ".join(map(_format_request, requests)), tuple(states)
 
@@ -235,7 +236,8 @@ def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     nodes_by_shortage = group_by_key((cards, name) for cards, name in shortages if cards is not None)
     for (free, asked, who), names in nodes_by_shortage.items():
         have = f"{join_names(names)} {'has' if len(names) == 1 else 'have'} {count_noun(free, 'card')}"
-        kind, _, each = ("NPU per pod" if "NPU" in who else "virtual GPU per container").partition(" per ")
+        per = "NPU per pod" if "NPU" in who else "virtual GPU per container"
+        kind, _, each = per.partition(" per ")
         advice = (
             Advice.for_owner(f"Request {count_noun(free, kind)} per {each}, with more memory or cores of it."),
             Advice.cluster_admin(f"Add a node with {count_noun(asked, 'card')}."),

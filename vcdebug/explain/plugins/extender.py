@@ -57,7 +57,8 @@ def _shorten_answer(answer: object) -> str:
     """The text of one answer; of several, the first and their number."""
     several = f" (the first of {len(answer)})" if isinstance(answer, list) and len(answer) > 1 else ""
     first = answer[0] if isinstance(answer, list) and answer else answer
-    return shorten_end(json.dumps(first, ensure_ascii=False), MAX_ANSWER_LENGTH) + several
+    text = json.dumps(first, ensure_ascii=False)
+    return shorten_end(text, MAX_ANSWER_LENGTH) + several
 
 
 def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

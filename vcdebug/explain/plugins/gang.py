@@ -57,7 +57,8 @@ def ready_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation
     group = _group_before(recording, seq, event)
     parts = _gang_terms(group.ready_roles(), group.ready_sub_jobs()) if isinstance(group, JobInfo) else ()
     note = f"{group.ready_task_num()} ready, {group.pending_best_effort_task_num()} best-effort pending"
-    terms = (*parts, Term("tasks", (group.settled_task_num(), group.min_available), group.is_ready(), note))
+    tasks = Term("tasks", (group.settled_task_num(), group.min_available), group.is_ready(), note)
+    terms = (*parts, tasks)
     return _counted_equation(f"gang: is {group.uid} ready?", READY_FORMULA, terms, all_hold(terms), group)
 
 
@@ -158,7 +159,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     text = f"Evicting one pod would leave {example.uid} {below}"
     if surplus > 0:
         text = f"{example.uid} can lose {count_noun(surplus, 'pod')} before it falls {below}"
-    return VetoReason(text, counts({"victim.ready": ready, "victim.minAvailable": example.min_available}), (), lines)
+    numbers = counts({"victim.ready": ready, "victim.minAvailable": example.min_available})
+    return VetoReason(text, numbers, (), lines)
 
 
 def _victim_advice(view: JobView, task: TaskInfo, answers: NodeAnswers) -> tuple[Advice, ...]:
@@ -298,7 +300,8 @@ def _role_words(roles: Sequence[MinimumCount]) -> tuple[str, tuple[Advice, ...]]
     rooms = (f"role {role.name} has room for {role.actual} of its {count_noun(role.minimum, 'pod')}" for role in roles)
     lower = [f"Lower minTaskMember of role {role.name} ({role.minimum})." for role in roles if role.minimum > 1]
     free = [f"Free room for one more pod of role {role.name}." for role in roles]
-    return f"{join_names(rooms)} (minTaskMember)", (*map(Advice.for_owner, lower), *map(Advice.queue_admin, free))
+    advice = (*map(Advice.for_owner, lower), *map(Advice.queue_admin, free))
+    return f"{join_names(rooms)} (minTaskMember)", advice
 
 
 def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:

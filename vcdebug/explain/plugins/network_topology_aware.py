@@ -117,7 +117,8 @@ def _fills_at(
     plugin = None if session is None else session.plugins[NetworkTopologyAware.name]
     if session is None or not isinstance(plugin, NetworkTopologyAware):
         return {}
-    return plugin.hyper_node_fills(session.jobs[recording.owners.sub_jobs[sub_job]].sub_jobs[sub_job], hyper_nodes)
+    info = session.jobs[recording.owners.sub_jobs[sub_job]].sub_jobs[sub_job]
+    return plugin.hyper_node_fills(info, hyper_nodes)
 
 
 def gradient_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -256,7 +257,8 @@ def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -
     spec = f"{{tier: {tier}, members: [{members}]}}"
     edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
     words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
-    return [f"{have} ({selectors})."], [Advice.cluster_admin(words, edit)._replace(repairs=True)]
+    advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
+    return [f"{have} ({selectors})."], [advice]
 
 
 _NEW_HYPER_NODE = "added"

@@ -90,7 +90,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
             edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
             advice = Advice.for_owner(words, edit)._replace(repairs=True)
     numbers = counts({"priority": job.priority, VICTIM_PRIORITY: least})
-    return VetoReason(text, numbers, (advice,), tuple(f"{uid}: priority {value}" for uid, value in jobs.items()))
+    lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
+    return VetoReason(text, numbers, (advice,), lines)
 
 
 def priority_order(

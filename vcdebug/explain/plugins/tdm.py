@@ -43,7 +43,8 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     terms = tuple(_judge_victim(recording, seq, task, picks) for task in tasks_before(recording, event.candidates, seq))
     # Upstream iterates a Go map of jobs in random order; the replay takes ascending ids.
     victims = tuple(key for uid in sorted(picks) for key in picks[uid])
-    return Equation(title, formula, columns, "task", terms, victims, None, "jobs in ascending order of their ids")
+    note = "jobs in ascending order of their ids"
+    return Equation(title, formula, columns, "task", terms, victims, None, note)
 
 
 def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, picks: dict[JobId, list[TaskKey]]) -> Term:
@@ -150,7 +151,8 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     terms: list[Term] = []
     for zone in sorted(plugin.windows):
         error = plugin.zones.zone_error(zone)
-        terms.append(Term(f"zone {zone}", (zone, None, None), None, f"{plugin.windows[zone]}: {error or 'open'}"))
+        words = f"{plugin.windows[zone]}: {error or 'open'}"
+        terms.append(Term(f"zone {zone}", (zone, None, None), None, words))
         evictable = plugin.evictable_in(zone) if error is not None else {}
         for job in (session.jobs[uid] for uid in sorted(evictable) if uid in session.jobs):
             terms += (_budget_term(job, task, zone, earlier) for earlier, task in enumerate(evictable[job.uid]))

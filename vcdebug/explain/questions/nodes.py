@@ -68,7 +68,8 @@ def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunS
 
 
 def _placement_json(search: PlacementSearch) -> dict[str, object]:
-    return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": list(search.tried_nodes)}
+    tried = list(search.tried_nodes)
+    return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": tried}
 
 
 def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
@@ -261,7 +262,8 @@ def _refusal_sheet(
 
 def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
     mark = "" if term.is_met is None else "✓" if term.is_met else "✗"
-    return mark, term.name, "; ".join(text for text in (format_figures(inside, term), term.note) if text)
+    words = "; ".join(text for text in (format_figures(inside, term), term.note) if text)
+    return mark, term.name, words
 
 
 REFUSED_QUESTION = NamedQuestion("refused", "Why does each node reject this pod", ("pod",), explain_refusal)

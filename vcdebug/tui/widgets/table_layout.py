@@ -116,10 +116,7 @@ def lay_out(
     heads, shared = [column.title for column in columns], ("",) * len(columns)
     natural = text_wrap.natural_widths(columns, heads, rows, shared)
     if text_wrap.line_width(natural) > width:
-        shared = tuple(
-            _common_namespace([row.cells[i].text for row in text_wrap.sample_rows(rows)]) if column.name else ""
-            for i, column in enumerate(table.columns)
-        )
+        shared = _shared_namespaces(table, rows)
         heads = [
             f"{head} in {common.rstrip('/')}" if common else head for head, common in zip(heads, shared, strict=True)
         ]
@@ -226,6 +223,14 @@ def _lay_out_tree(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
     widths = (start, max(room - start, 0), number_width)
     tree = text_wrap.TreeRoom(width - text_wrap.GUTTER_WIDTH, start, number_width, is_tight, shows_words)
     return TableLayout((0, 1, 2), widths, 0, top, (), bottom, len(rows), ("", "", ""), tree)
+
+
+def _shared_namespaces(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
+    """The namespace that the sampled names of a column share; other names keep theirs."""
+    return tuple(
+        _common_namespace([row.cells[i].text for row in text_wrap.sample_rows(rows)]) if column.name else ""
+        for i, column in enumerate(table.columns)
+    )
 
 
 def _common_namespace(names: Sequence[str]) -> str:

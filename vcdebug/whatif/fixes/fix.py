@@ -53,7 +53,9 @@ class AmountRange(Struct, frozen=True):
         if self.unit == "bytes":
             # Rounded up: a request that is rounded down might no longer be the amount that was tried.
             return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
-        return format_number(value / 100) if self.unit == "hundredths" else str(value)
+        if self.unit == "hundredths":
+            return format_number(value / 100)
+        return str(value)
 
     def change_of(self, field: str, path: str, note: str = "") -> tuple[str, str]:
         """(`{field} 4 -> {amount}{note}`, edit of the field at `path`): a fix that sets a field to an amount."""

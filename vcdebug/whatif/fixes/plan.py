@@ -169,7 +169,8 @@ class AmountBisection:
     @property
     def halfway_plan(self) -> FixPlan:
         """The plan with the amount half-way, a whole number of steps from the one that fails."""
-        distance = max(1, (abs(self._working - self._failing) // self._step) // 2) * self._step
+        steps = abs(self._working - self._failing) // self._step
+        distance = max(1, steps // 2) * self._step
         middle = self._failing + distance if self._working > self._failing else self._failing - distance
         return self.best_plan.plan.with_amount(self._fix_index, middle)
 

@@ -303,8 +303,9 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     for job in situation.recording.session.jobs.values():
         running = job.count_tasks(TaskStatus.RUNNING)
         if job.uid != situation.explanation.job and running and 1 < job.min_available >= running:
+            same_queue = situation.queue_name == job.queue
             # Gangs of the same queue first, then of low priority: the likeliest victims.
-            candidates.append((situation.queue_name != job.queue, job.priority, job.uid, job.min_available))
+            candidates.append((not same_queue, job.priority, job.uid, job.min_available))
     for *_, job_id, min_member in sorted(candidates)[:_MAX_HOLDERS]:
         amount, kind = fix.AmountRange(min_member, 1), fix.FixKind.OTHER_PODS
         change = amount.change_of(f"{job_id}: minMember", f"PodGroup/{job_id}:spec.minMember")
@@ -393,7 +394,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
             continue
         owes = is_lender and any(name in above.get(job.queue, ()) for name in needed)
-        keys = tuple(key for _, key in sorted((task.node_name, task.key) for task in tasks))
+        places = sorted((task.node_name, task.key) for task in tasks)
+        keys = tuple(key for _, key in places)
         order = (not owes, situation.queue_name != job.queue, job.priority, len(tasks), job.uid)
         candidates.append((order, "running" if running else "bound", keys))
     # Bound pods that an action would evict are protected only because they do not run yet.

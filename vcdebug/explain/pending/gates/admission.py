@@ -218,7 +218,8 @@ def format_fit(view: JobView) -> str:
         for name, amount in min_resources.items():
             if name not in (CPU, MEMORY) and not is_quota_count(name):
                 pod_request.set_scalar(name, amount / pods)
-        metadata = {"name": f"{job.name}-0", "namespace": job.namespace, "annotations": {GROUP_ANNOTATION: job.name}}
+        annotations = {GROUP_ANNOTATION: job.name}
+        metadata = {"name": f"{job.name}-0", "namespace": job.namespace, "annotations": annotations}
         pod = Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}})
         tasks = [(TaskInfo(pod, pod_request), pods)]
     if all(task.resreq.is_empty() for task, _ in tasks):

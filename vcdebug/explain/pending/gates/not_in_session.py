@@ -189,7 +189,8 @@ def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue:
     queue_advice = Advice.for_owner(words, *edits)._replace(repairs=bool(similar))
     evidence = opening_evidence(recording, "the session opens without the job")
     advice = (queue_advice, Advice.queue_admin(f"Create queue {queue}."))
-    return Finding(Cause.QUEUE_MISSING, headline, counts({"queues": len(queues)}), evidence, advice, facts=facts)
+    numbers = counts({"queues": len(queues)})
+    return Finding(Cause.QUEUE_MISSING, headline, numbers, evidence, advice, facts=facts)
 
 
 def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Finding:

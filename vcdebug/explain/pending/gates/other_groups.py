@@ -120,7 +120,8 @@ def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
 @per_recording()
 def _created_pods(recording: Recording) -> Mapping[str, Sequence[TaskInfo]]:
     """Pod → the pods that it owns."""
-    names = ((task, name) for task in recording.timeline.tasks.values() for name in owner_names(task.pod.manifest))
+    tasks = recording.timeline.tasks
+    names = ((task, name) for task in tasks.values() for name in owner_names(task.pod.manifest))
     owned = ((task, name.removeprefix("Pod ")) for task, name in names if name.startswith("Pod "))
     return group_by_key((f"{task.namespace}/{name}", task) for task, name in owned)
 
@@ -213,7 +214,8 @@ def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping
 
 def _applications_of(pod: Pod) -> list[str]:
     """The pod's owners by name, and its LeaderWorkerSet; without any, the application that its labels name."""
-    app = next((f"{_LABELLED}{label}" for label in (pod.labels.get(key) for key in _APP_LABELS) if label), "")
+    labels = (pod.labels.get(key) for key in _APP_LABELS)
+    app = next((f"{_LABELLED}{label}" for label in labels if label), "")
     replicated = [f"{_REPLICA_KIND} {label}" for label in (pod.labels.get(_REPLICA_LABELS[0]),) if label]
     return [*owner_names(pod.manifest), *replicated] or [name for name in (app,) if name]
 
@@ -228,7 +230,8 @@ def is_same_application(pod: Pod, other: Pod, *, lone: bool) -> bool:
 def _roles_without_group(recording: Recording) -> Mapping[tuple[str, str], Counter[str]]:
     """(namespace, application) → number of its pods whose job has no other pod, by role."""
     alone = (job for job in recording.session.jobs.values() if len(job.tasks) == 1)
-    roles = [(pod, _labelled_role(pod)) for pod in [task.pod for job in alone for task in job.tasks.values()]]
+    pods = [task.pod for job in alone for task in job.tasks.values()]
+    roles = [(pod, _labelled_role(pod)) for pod in pods]
     applied = group_by_key(((pod.namespace, app), role) for pod, role in roles for app in _applications_of(pod))
     return {app: Counter(app_roles) for app, app_roles in applied.items()}
 

@@ -339,7 +339,8 @@ def _seconds_left(view: JobView, task: TaskInfo) -> int | None:
 def releasing_tasks(view: JobView, pipelined: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
     """Releasing tasks on the nodes to which these tasks are pipelined."""
     for name in dict.fromkeys(task.node_name for task in pipelined):
-        yield from (task for task in view.session.nodes[name].tasks_in_order() if task.status is TaskStatus.RELEASING)
+        node = view.session.nodes[name]
+        yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
 def _placement_evidence(

@@ -43,11 +43,13 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         reduce = f"Request less: the whole cluster has {total}, and no other job uses any of it."
         return Advice.for_owner(reduce), Advice.add_nodes()
     if guaranteed_queues := queue_findings.unmet_guarantees(view, plugin, limit, seq):
-        return Advice.queue_admin(f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."), Advice.add_nodes()
+        lower = f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."
+        return Advice.queue_admin(lower), Advice.add_nodes()
     larger = queue_findings.quota_explainer(plugin).larger(view)
     if plugin == capacity or not view.queue.deserved:
         return larger
-    return (*larger, Advice.cluster_admin(f"Replace plugin {plugin} with {capacity}, which uses spec.deserved."))
+    replaced = f"Replace plugin {plugin} with {capacity}, which uses spec.deserved."
+    return (*larger, Advice.cluster_admin(replaced))
 
 
 def overused_finding(view: JobView, action: str) -> Finding | None:

@@ -186,7 +186,8 @@ def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: Mi
         split = f"make {lack.role} a Job of its own (a JobFlow starts it after the other)"
         keep = f"keep {lack.earlier_role} running until {lack.role} runs"
         advice = (Advice.from_outside(f"Upgrade Volcano, or {split}, or {keep}."),)
-    return replace(finding, headline=CauseHeadline(view.job.uid, shortage, order), facts=facts, advice=advice)
+    headline = CauseHeadline(view.job.uid, shortage, order)
+    return replace(finding, headline=headline, facts=facts, advice=advice)
 
 
 def _unready_reason(task: TaskInfo) -> str:

@@ -176,7 +176,7 @@ def test_a_policy_that_deletes_the_pod_group_is_named(action: str, told: bool, a
     lost = owned([group, *pods("j", 1, on="n1")], "Job", "j")
     conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
     facts = [one for one in explained(cluster(node("n1"), job, lost, conf=conf)).dominant.facts if "younger" in one]
-    assert told is (f"before v1.16 its controller does that for PodFailed: {action}, #5342" in facts[0])
+    assert told is (f"its controller does that for PodFailed: {action}, fixed in v1.16, #5342" in facts[0])
     # A PodGroup that enqueue rejects is not said to be admitted.
     assert (asked == "1") is facts[0].endswith("after its admission, which is in this cycle.")
 

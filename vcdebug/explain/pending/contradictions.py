@@ -202,7 +202,7 @@ def _who_deletes(view: JobView) -> str:
     job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
     targeted = ("RestartPod", "RestartTask", "RestartPartition")
     policy = next((one for one in policies_of(job) if one[1] in targeted), None) if job is not None else None
-    return f" (before v1.16 its controller does that for {': '.join(policy)}, #5342)" if policy else ""
+    return f" (its controller does that for {': '.join(policy)}, fixed in v1.16, #5342)" if policy else ""
 
 
 def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:

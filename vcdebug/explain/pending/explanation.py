@@ -41,7 +41,7 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
-from vcdebug.explain.pending.gates.other_groups import add_other_groups, made_without_gang, role_of
+from vcdebug.explain.pending.gates.other_groups import add_other_groups, role_of
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
@@ -186,7 +186,7 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
     """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
     met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}{_roles_words(view)}"
-    yield from [*made_without_gang(view)] or (f"{met}, so gang does not block the other {len(view.unplaced_tasks)}.",)
+    yield f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
     excess, group = cluster_excess(view), view.job.pod_group
     if excess and ENQUEUE in view.actions:
         yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."

@@ -72,7 +72,7 @@ def kept_facts(view: JobView) -> Iterator[str]:
     percents = join_names(f"{name} {share} % (limit {limit} %)" for name, share, limit in shares)
     names = dict.fromkeys(str(name) for stated in params.values() if isinstance(stated, dict) for name in stated)
     unmeasured = join_names(name for name in names if name not in MEASURED_DIMENSIONS)
-    ignored = f"; it does not measure {unmeasured}, so thresholds of {unmeasured} have no effect" if unmeasured else ""
+    ignored = f"; it does not measure {unmeasured}, so only thresholds of cpu and memory count" if unmeasured else ""
     yield f"{Rescheduling.name} moves no pod off {load.node}, which is {state}: {percents}{ignored}."
 
 

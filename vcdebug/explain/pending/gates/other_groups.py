@@ -41,7 +41,7 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
     """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
-    fact_and_advice = _stated_queue(view) or next(split_application(view), None)
+    fact_and_advice = _stated_queue(view) or next(split_application(view), None) or _made_without_gang(view)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod) or _split_replica(view, pod)
@@ -167,16 +167,17 @@ def _labelled_role(pod: Pod) -> str:
     return next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")
 
 
-def made_without_gang(view: JobView) -> Iterator[str | Advice]:
-    """Yields a fact and advice if the operator of a gang made no PodGroup, so that Volcano's controller made one."""
-    group, pods = view.job.pod_group, len(view.tasks)
+def _made_without_gang(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if the operator of a gang made no PodGroup, so that Volcano's controller made one; else None."""
+    group, pods, ready = view.job.pod_group, len(view.tasks), view.job.ready_task_num()
     kind, _, owner = next(iter(owner_names(group.manifest)), "").partition(" ")
-    setting = OPERATORS.get(kind, Operator(())).setting
-    if group.name.startswith(MADE_GROUP_PREFIX) and setting and kind != "Job" and view.job.min_available == 1 < pods:
-        made = f"Volcano's controller made the PodGroup, since the operator of {kind} {owner} had made none"
-        yield f"{made}: its minMember is 1 for {pods} pods, so they are not a gang."
-        with_gang = f"Start the operator of {kind} with {setting}, and check that it may create podgroups (RBAC)"
-        yield Advice.from_outside(f"{with_gang}; then submit {owner} again.")
+    setting = OPERATORS.get(kind, Operator(())).setting if group.name.startswith(MADE_GROUP_PREFIX) else ""
+    if not setting or kind == "Job" or not view.job.min_available == 1 <= ready < pods:
+        return None
+    made = f"Volcano's controller made the PodGroup, since the operator of {kind} {owner} had made none"
+    with_gang = f"Start the operator of {kind} with {setting}, and check that it may create podgroups (RBAC)"
+    advice = Advice.from_outside(f"{with_gang}; then submit {owner} again.")
+    return f"{made}: its minMember is 1 for {pods} pods, so they are not a gang.", advice
 
 
 _REPLICA_KIND: Final = "LeaderWorkerSet"

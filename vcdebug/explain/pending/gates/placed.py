@@ -117,7 +117,6 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
 
 
 KEPT_FACTS = "vcdebug.explain.plugins.rescheduling:kept_facts"
-"""Loaded only where the plugin is configured."""
 
 
 def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[tuple[str, ...], tuple[Advice, ...]]:

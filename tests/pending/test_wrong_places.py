@@ -124,17 +124,19 @@ def test_a_topology_does_not_relate_two_groups_of_one_owner(owner: str, home: st
 
 
 @pytest.mark.parametrize(
-    ("role", "minimums", "told"), [("gpu", None, True), ("cpu", None, False), ("gpu", {"gpu": 1}, False)]
+    ("role", "minimum", "minimums", "told"),
+    [("gpu", 2, None, True), ("cpu", 2, None, False), ("gpu", 2, {"gpu": 1}, False), ("gpu", 1, None, False)],
 )
 def test_a_role_that_the_minimum_does_not_ask_for_is_named(
-    role: str, minimums: dict[str, int] | None, told: bool
+    role: str, minimum: int, minimums: dict[str, int] | None, told: bool
 ) -> None:
     ready = labelled(pods("j", 2, cpu="1", on="n1", prefix="c"), **{"ray.io/group": "cpu"})
     waits = labelled(pods("j", 1, cpu="99"), **{"ray.io/group": role})
-    group = pod_group("j", min_member=2, phase="Running", min_task_member=minimums)
+    group = pod_group("j", min_member=minimum, phase="Running", min_task_member=minimums)
     found = explained(cluster(node("n1"), group, ready, waits, conf=conf_of("gang", "predicates")))
     fact = "minMember 2 is met by 2 ready pods (2 cpu; none of gpu: it counts pods of any role; subGroupPolicy"
     assert told is any(each.startswith(fact) for each in found.dominant.facts)
+    assert told is any("none of gpu" in each for each in found.dominant.facts)
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import MADE_GROUP_PREFIX, key_of, metadata_of, owner_names
+from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
@@ -208,7 +208,7 @@ def _roles_words(view: JobView) -> str:
     ready = Counter(role_of(task) for task in view.tasks.values() if task not in view.unplaced_tasks)
     lacking = [role for role in dict.fromkeys(map(role_of, view.unplaced_tasks)) if role not in ready]
     group = view.job.pod_group
-    is_judged = group.min_task_member or group.sub_group_policies or group.name.startswith(MADE_GROUP_PREFIX)
+    is_judged = group.min_task_member or group.sub_group_policies or view.job.min_available < 2
     if not all((*ready, *lacking)) or not lacking or is_judged:
         return ""
     counts = join_names(f"{number} {role}" for role, number in ready.items())

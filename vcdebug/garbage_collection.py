@@ -11,7 +11,7 @@ MAX_GROWTH_BLOCKS = 4 * MIN_GROWTH_BLOCKS
 
 YOUNG_GC_THRESHOLD = 200_000
 """New objects before a collection of the youngest generation: more than a start allocates (Python's default: 700)."""
-SHORT_GC_THRESHOLD = 10_000
+SHORT_GC_THRESHOLD = 50_000
 """The same once the heap is frozen: a collection of 200,000 objects keeps a key waiting for 0.2 s."""
 
 

@@ -19,6 +19,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.snapshot.sources import find_bundled
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import UserSettings
+from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import Panel
@@ -66,6 +67,11 @@ class Desk:
 
     def panel(self, name: str) -> Panel:
         return self.main.get_panel(name)
+
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether a panel is shown alone."""
+        return bool(self.main.query_one(MainLayout).zoomed)
 
     def text(self, name: str) -> str:
         """The complete text of a panel, including rows out of sight."""
@@ -121,7 +127,7 @@ class Desk:
         prompt = self.main.query_one(Prompt)
         if prompt.is_open:
             prompt.action_cancel()
-        self.main.minimize()
+        self.main.query_one(MainLayout).zoom_panel("")
         self.main.show_message("")
         self.panel("flow").focus()
         await self.pause()

@@ -1,5 +1,6 @@
 """What a key draws: one frame of the changed widgets, without a new layout of the screen."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -7,11 +8,15 @@ from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
 
-from tests.tui.driving import opened
+from tests.tui.driving import WIDE, opened
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.tui import terminal
+from vcdebug.tui.palette import HitList
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.bars import Header
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.table import Table
 
 
 async def test_steps_lay_no_panel_out_whatever_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +101,58 @@ async def test_a_page_is_laid_out_with_its_rows_at_once() -> None:
         await desk.press("down", "pagedown", "end")
         await desk.until_at_rest()
         assert [] == layouts
+
+
+async def test_zoom_and_back_lay_the_screen_out_once_each_and_draw_no_panel_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: list[str | None] = []
+    build_table = Panel.build_table
+
+    def noted(panel: Panel, moment: DebuggerState) -> Table:
+        built.append(panel.id)
+        return build_table(panel, moment)
+
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("s", "5")
+        await desk.until_at_rest()
+        layouts: list[object] = []
+        desk.main.screen_layout_refresh_signal.subscribe(desk.panel("jobs"), layouts.append, immediate=True)
+        monkeypatch.setattr(Panel, "build_table", noted)
+        for count, is_zoomed in ((1, True), (2, False)):
+            await desk.press("z")
+            await desk.until_at_rest()
+            assert (is_zoomed, count) == (desk.is_zoomed, len(layouts))
+        assert {"jobs"} == {*built}
+        assert "Flow" in desk.screen()
+
+
+async def test_of_the_palette_only_the_lines_in_sight_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    render_line = HitList.render_line
+
+    def noted(hits: HitList, y: int) -> Strip:
+        made.append(y)
+        return render_line(hits, y)
+
+    async with opened("preempt-works", WIDE) as desk:
+        monkeypatch.setattr(HitList, "render_line", noted)
+        await desk.press("ctrl+p", "e")
+        await desk.until_at_rest()
+        hits = desk.app.screen.query_one(HitList)
+        assert 2 * len(hits.hits) > hits.size.height > max(made) > 10
+        await desk.press("x", "q", "x", "q")
+        await desk.until(lambda: "nothing found" in desk.screen(), "no entry is left")
+
+
+async def test_garbage_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[int] = []
+    async with opened("preempt-works") as desk:
+        await desk.until_at_rest()
+        monkeypatch.setattr(gc, "collect", collected.append)
+        monkeypatch.setattr(terminal, "REST_SECONDS", 600.0)
+        await desk.press("s", "s", "s")
+        assert [] == collected
+        monkeypatch.setattr(terminal, "REST_SECONDS", 0.01)
+        await desk.press("s")
+        await desk.until(lambda: [1] == collected, "the garbage of all four keys is collected at once")

@@ -3,14 +3,22 @@
 from itertools import islice
 
 import pytest
-from textual.command import CommandPalette
 from textual.widgets import Input
 
 from tests.builders import cluster, node
 from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.tui.completion import complete_line
-from vcdebug.tui.palette import MAX_HITS, PaletteEntry, _find_names, described_entries, find_entries, format_entry
+from vcdebug.tui.palette import (
+    MAX_HITS,
+    HitList,
+    PaletteEntry,
+    PaletteScreen,
+    _find_names,
+    described_entries,
+    find_entries,
+    format_entry,
+)
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
@@ -67,9 +75,9 @@ async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_lette
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
-        assert isinstance(palette, CommandPalette)
+        assert isinstance(palette, PaletteScreen)
         await desk.press(*"hypnod")
-        await desk.until(lambda: bool(palette._list_visible) and palette._hit_count > 0, "something is found")
+        assert ["HyperNodes"] == [hit.name for hit in palette.query_one(HitList).hits][:1]
         await desk.press("enter")
         await desk.until(lambda: desk.main.focused is desk.panel("hypernodes"), "the panel is there")
 
@@ -84,7 +92,7 @@ async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
-        assert isinstance(palette, CommandPalette)
+        assert isinstance(palette, PaletteScreen)
         await desk.press(*"break", "space", *"kind")
         await desk.until(lambda: usage in desk.screen(), "the command is found")
 
@@ -126,7 +134,7 @@ async def test_the_palette_runs_what_it_shows_first(word: str) -> None:
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
-        assert isinstance(palette, CommandPalette)
+        assert isinstance(palette, PaletteScreen)
         palette.query_one(Input).value = word
         await desk.until(lambda: FOUND[word][1] in desk.screen(), "the first hit is shown")
         assert f"key {FOUND[word][2]}" in desk.screen()
@@ -147,7 +155,7 @@ async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold(
         assert [] == find_entries(desk.main, described, [])
         [zoom] = [entry for entry in described if entry.kind == "key" and entry.name == "zoom"]
         desk.app.call_later(zoom.run_entry)
-        await desk.until(lambda: desk.main.maximized is not None, "the panel is alone")
+        await desk.until(lambda: desk.is_zoomed, "the panel is alone")
         await desk.press("escape")
 
 
@@ -207,7 +215,7 @@ async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one
         steps = []
         for _ in range(4):
             await desk.press("escape")
-            steps.append((desk.status(), desk.main.maximized is None, grid.filter_text, grid.shown.order is None))
+            steps.append((desk.status(), not desk.is_zoomed, grid.filter_text, grid.shown.order is None))
         assert [("", False, "0", False), ("", True, "0", False), ("", True, "", False), ("", True, "", True)] == steps
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -17,6 +16,7 @@ from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
 from vcdebug.tui.main.screen import KEY_ACTIONS, MainScreen
+from vcdebug.tui.palette import PaletteScreen
 from vcdebug.tui.panels import find_extra
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -61,11 +61,11 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "about": moved,
     **dict.fromkeys(("app.focus_next", "app.focus_previous"), lambda desk: desk.main.focused is not desk.panel("flow")),
     "panel": lambda desk: desk.main.focused is not desk.panel("queues"),
-    "zoom": lambda desk: desk.main.maximized is not None,
+    "zoom": lambda desk: desk.is_zoomed,
     "copy": lambda desk: isinstance(desk.app.screen, CopyScreen),
     "copy_panel": lambda desk: "copied the panel" in desk.status(),
     "down": moved,
-    "app.palette": lambda desk: isinstance(desk.app.screen, CommandPalette),
+    "app.palette": lambda desk: isinstance(desk.app.screen, PaletteScreen),
     "open": lambda desk: isinstance(desk.app.screen, ChooserScreen),
     "back": lambda desk: desk.status() == "",
     "last_change": lambda desk: desk.status() != "",

@@ -5,6 +5,9 @@ import threading
 from collections.abc import Callable
 from typing import cast
 
+from textual._xterm_parser import XTermParser
+from textual.events import Key
+
 from vcdebug.tui import terminal
 from vcdebug.tui.terminal import TerminalDriver
 
@@ -45,3 +48,12 @@ def test_an_escape_that_nothing_follows_is_the_key_and_others_stay_as_they_are()
 
 def test_the_wait_for_the_rest_of_a_key_is_short() -> None:
     assert terminal.ESCAPE_SECONDS <= 0.05
+
+
+def test_two_quick_escapes_are_two_keys() -> None:
+    keys = Input()
+    try:
+        events = [*XTermParser().feed(keys.enter(b"\x1b\x1b").decode())]
+        assert ["escape", "escape"] == [event.key for event in events if isinstance(event, Key)]
+    finally:
+        keys.close()

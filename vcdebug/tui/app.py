@@ -141,11 +141,10 @@ class VcdebugApp(App[int]):
             self.open_chooser(next_screen.failure if next_screen is not None else "")
 
     def action_palette(self) -> None:
-        from textual.command import CommandPalette
+        if isinstance(self.screen, MainScreen):
+            from vcdebug.tui.palette import PaletteScreen
 
-        from vcdebug.tui.palette import PaletteProvider
-
-        self.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="a name, or a word such as victim"))
+            self.push_screen(PaletteScreen(self.screen))
 
     def action_help_quit(self) -> None:
         """Show which key quits, instead of quitting: Ctrl+C might lose edits."""

@@ -119,7 +119,7 @@ class KeyLine(Label):
 
     def show_keys(self, words: str) -> None:
         """Show entries that are three spaces apart, or a message."""
-        self.update(_clickable_entries(words))
+        self.update(_clickable_entries(words), layout=False)  # one line in the whole width
 
 
 def _clickable_entries(words: str) -> Text:

@@ -4,17 +4,24 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Final
+from typing import ClassVar, Final
 
 from msgspec import Struct
-from textual.binding import ActiveBinding
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import ActiveBinding, BindingType
 from textual.content import Content
+from textual.geometry import Region, Size
+from textual.reactive import reactive
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widgets import Input
 
 from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
-from vcdebug.debugger.commands import Verb, list_verbs
+from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.recording.recording import Recording, per_recording
@@ -25,35 +32,19 @@ from vcdebug.views.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
 
 MAX_HITS: Final = 100
-SYNONYMS: Final = """\
-funnel     victim victims candidates preemption reclaim
-evictions  evict preempted killed
-inside     score scores predicate
-break      breakpoint stop
-breaks     breakpoint stop
-diff       compare comparison difference
-explain    why pending unschedulable
-pending    why stuck unschedulable not scheduled board
-prove      fix remedy proposal
-nodes      idle free capacity allocatable
-queues     share deserved quota overused capability
-order      priority turn
-ask        filter predicate taint affinity why
-jobs       minmember gang ready
-what-if    edit minmember change simulate
-effects    bound scheduled placed
-hypernodes topology rack
-report     export html markdown
-theme      color colour dark light
-release    version upgrade
-next-cycle advance
-filter     search
-undo       revert
-zoom       fullscreen maximize
-quit       exit close leave
-"""
+LINES_PER_HIT: Final = 2
+SYNONYMS: Final = """
+funnel: victim victims candidates preemption reclaim; evictions: evict preempted killed;
+inside: score scores predicate; break: breakpoint stop; breaks: breakpoint stop;
+diff: compare comparison difference; explain: why pending unschedulable;
+pending: why stuck unschedulable not scheduled board; prove: fix remedy proposal;
+nodes: idle free capacity allocatable; queues: share deserved quota overused capability; order: priority turn;
+ask: filter predicate taint affinity why; jobs: minmember gang ready; what-if: edit minmember change simulate;
+effects: bound scheduled placed; hypernodes: topology rack; report: export html markdown;
+theme: color colour dark light; release: version upgrade; next-cycle: advance; filter: search; undo: revert;
+zoom: fullscreen maximize; quit: exit close leave"""
 """Name of a command, panel or key → further words by which the palette finds it."""
-_SYNONYMS_OF: Final = dict(line.split(maxsplit=1) for line in SYNONYMS.splitlines())
+_SYNONYMS_OF: Final = dict(entry.split(": ") for entry in SYNONYMS.strip().replace("\n", " ").split("; "))
 OBJECT_COMMANDS: Final = {
     "jobs": ("explain", "why it is Pending, or what it got"),
     "pods": ("explain", "why it is Pending, or what it got"),
@@ -85,29 +76,101 @@ class PaletteEntry(Struct, frozen=True):
         return 3 if all(word in text for word in words) else 4 if letters.search(name) else None
 
 
-class PaletteProvider(Provider):
-    """Provides the best entries to Textual's command palette."""
+class HitList(ScrollView, can_focus=False):
+    """The entries that are found, two lines each; only lines in sight are made."""
 
-    async def startup(self) -> None:
-        """List entries with descriptions once, not at every letter, and read object names in advance."""
-        self._entries = list(described_entries(self._main_screen))
-        find_entries(self._main_screen, (), ("/",))
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"hits--cursor"}
+    DEFAULT_CSS = """
+    HitList { height: auto; max-height: 70vh; border-top: blank; border-bottom: hkey black; }
+    HitList > .hits--cursor {
+        color: $foreground; background: $block-cursor-blurred-background; text-style: $block-cursor-blurred-text-style;
+    }
+    """
 
-    async def discover(self) -> Hits:
-        """Before anything is typed: panels and commands."""
-        for entry in self._entries[:MAX_HITS]:
-            yield DiscoveryHit(format_entry(entry, ()), entry.run_entry, entry.name)
+    cursor: reactive[int] = reactive(0)
 
-    async def search(self, query: str) -> Hits:
-        """The best hits, the best first."""
-        words = query.casefold().split()
-        for place, entry in enumerate(find_entries(self._main_screen, self._entries, words)):
-            yield Hit(1 - place / (2 * MAX_HITS), format_entry(entry, words), entry.run_entry, entry.name)
+    hits: Sequence[PaletteEntry] = ()
+    _words: Sequence[str] = ()
 
-    @property
-    def _main_screen(self) -> MainScreen:
-        assert isinstance(self.screen, MainScreen)
-        return self.screen
+    def show_hits(self, hits: Sequence[PaletteEntry], words: Sequence[str]) -> None:
+        """Show other entries, with the words underlined that found them."""
+        self.hits, self._words, self.cursor = hits, words, 0
+        self.border_subtitle = "" if hits else "nothing found"
+        self.virtual_size = Size(0, LINES_PER_HIT * len(hits))
+        self.scroll_to(0, 0, animate=False)
+
+    def move_cursor(self, by: int) -> None:
+        self.cursor = min(max(self.cursor + by, 0), max(len(self.hits) - 1, 0))
+        self.scroll_to_region(Region(0, LINES_PER_HIT * self.cursor, 1, LINES_PER_HIT), animate=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        self.cursor = (event.y - self.gutter.top + self.scroll_offset.y) // LINES_PER_HIT
+        await self.screen.run_action("run")
+
+    def render_line(self, y: int) -> Strip:
+        number, line = divmod(y + self.scroll_offset.y, LINES_PER_HIT)
+        if number >= len(self.hits):
+            return Strip.blank(self.size.width)
+        style = self.get_visual_style("hits--cursor") if number == self.cursor else self.visual_style
+        content = format_entry(self.hits[number], self._words).split("\n")[line]
+        return Strip(content.pad_left(2).render_segments(style)).crop_extend(0, self.size.width, style.rich_style)
+
+
+class PaletteScreen(ModalScreen[None]):
+    """Finds entries while the user types, and runs the chosen one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *[
+            ("escape", "dismiss"),
+            ("down", "move(1)"),
+            ("up", "move(-1)"),
+            ("pagedown", "page(1)"),
+            ("pageup", "page(-1)"),
+        ]
+    ]
+    DEFAULT_CSS = """
+    PaletteScreen { background: $background; }
+    PaletteScreen > Input, PaletteScreen > Input:focus {
+        margin-top: 3; height: 4; padding: 1 2; border: none; border-top: hkey black 50%; background-tint: 0%;
+    }
+    PaletteScreen > Input, HitList { background: $surface; &:dark { background: $panel-darken-1; } }
+    """
+
+    def __init__(self, main: MainScreen) -> None:
+        super().__init__()
+        self._main_screen = main
+        self._entries = list(described_entries(main))
+        """Described once, not at every letter."""
+
+    def compose(self) -> ComposeResult:
+        yield Input(placeholder="a name, or a word such as victim")
+        yield HitList()
+
+    def on_mount(self) -> None:
+        self.query_one(HitList).show_hits(self._entries[:MAX_HITS], ())
+        # A later letter finds the names of all objects read.
+        self.call_after_refresh(find_entries, self._main_screen, (), ("/",))
+
+    @on(Input.Changed)
+    def find_hits(self, event: Input.Changed) -> None:
+        """Show the best entries; before anything is typed panels and commands."""
+        words = event.value.casefold().split()
+        found = find_entries(self._main_screen, self._entries, words) if words else self._entries[:MAX_HITS]
+        self.query_one(HitList).show_hits(found, words)
+
+    def action_move(self, by: int) -> None:
+        self.query_one(HitList).move_cursor(by)
+
+    def action_page(self, by: int) -> None:
+        self.action_move(by * self.query_one(HitList).size.height // LINES_PER_HIT)
+
+    @on(Input.Submitted)
+    def action_run(self) -> None:
+        """Close the palette and run the entry under the cursor."""
+        shown = self.query_one(HitList)
+        if shown.cursor < len(shown.hits):
+            self.dismiss()
+            self.app.call_later(shown.hits[shown.cursor].run_entry)
 
 
 def format_entry(entry: PaletteEntry, words: Sequence[str]) -> Content:
@@ -175,30 +238,29 @@ def described_entries(main: MainScreen) -> Iterator[PaletteEntry]:
     }
     for panel in PANELS:
         name, show = panel.command_name, partial(main.show_panel, panel.command_name)
-        yield PaletteEntry(
-            "panel", panel.title, panel.help, show, keys.get(f"panel-{name}", ""), _SYNONYMS_OF.get(name, "")
-        )
+        key, words = keys.get(f"panel-{name}", ""), _SYNONYMS_OF.get(name, "")
+        yield PaletteEntry("panel", panel.title, panel.help, show, key, words)
     for verb in list_verbs():
         key = next((keys[name] for name in verb.names if name in keys), "")
         words = " ".join([*verb.names[1:], *filter(None, map(_SYNONYMS_OF.get, verb.names))])
         usage = f"{verb.names[0]} {verb.usage}".rstrip()
-        yield PaletteEntry("command", usage, verb.help, partial(_take_verb, main, verb), key, words)
+        # One that needs words opens the command line with its name.
+        needs_words = verb.usage and not verb.usage.startswith("[")
+        line = f"{verb.names[0]} " if needs_words else verb.names[0]
+        run = partial(main.type_command if needs_words else main.run_command, line)
+        yield PaletteEntry("command", usage, verb.help, run, key, words)
     yield from _key_entries(main.active_bindings, keys)
     for kind in BREAKPOINT_KINDS:
         line = f"break {kind}"
         yield PaletteEntry("breakpoint", line, find_kind(kind).HELP, partial(main.type_command, f"{line} "))
-    for question in QUESTIONS:
-        line = f"ask {question.name}"
-        yield PaletteEntry("question", line, f"{question.question_text}?", partial(main.run_command, line))
-    for name in THEME_NAMES:
-        yield PaletteEntry(
-            "theme", f"theme {name}", "colours of the screen", partial(main.run_command, f"theme {name}")
-        )
+    functions = recorded_functions(main.moment.recording) if main.moment is not None else ()
+    for kind, line, description in (
+        *(("question", f"ask {question.name}", f"{question.question_text}?") for question in QUESTIONS),
+        *(("theme", f"theme {name}", "colours of the screen") for name in THEME_NAMES),
+        *(("function", f"break {name}", "stop when it is called") for name in functions),
+    ):
+        yield PaletteEntry(kind, line, description, partial(main.run_command, line))
     if main.moment is not None:
-        for name in recorded_functions(main.moment.recording):
-            yield PaletteEntry(
-                "function", f"break {name}", "stop when it is called", partial(main.run_command, f"break {name}")
-            )
         yield from _recording_entries(main, main.moment.recording)
 
 
@@ -208,11 +270,11 @@ def _key_entries(active: Mapping[str, ActiveBinding], keys: Mapping[str, str]) -
     bindings = {entry.binding.id: entry for entry in active.values() if entry.binding.id in keys}
     for name, (node, binding, _, _) in bindings.items():
         if name is not None and name not in verb_names and not name.startswith("panel-"):
-            run = partial(node.app.run_action, binding.action, node)
-            words = _SYNONYMS_OF.get(name, "")
-            yield PaletteEntry(
-                "key", name.rpartition(".")[2].replace("-", " "), binding.description, run, keys[name], words
+            run, shown_name = (
+                partial(node.app.run_action, binding.action, node),
+                name.rpartition(".")[2].replace("-", " "),
             )
+            yield PaletteEntry("key", shown_name, binding.description, run, keys[name], _SYNONYMS_OF.get(name, ""))
 
 
 def _recording_entries(main: MainScreen, recording: Recording) -> Iterator[PaletteEntry]:
@@ -223,11 +285,3 @@ def _recording_entries(main: MainScreen, recording: Recording) -> Iterator[Palet
     for cause in list_known_causes(recording):
         run = partial(main.run_command, f"pending {cause}")
         yield PaletteEntry("cause", cause, "the jobs that are Pending for it", run, "", cause.replace("-", " "))
-
-
-def _take_verb(main: MainScreen, verb: Verb) -> None:
-    """Run a command, or where it needs words open the command line with its name."""
-    if verb.usage and not verb.usage.startswith("["):
-        main.type_command(f"{verb.names[0]} ")
-    else:
-        main.run_command(verb.names[0])

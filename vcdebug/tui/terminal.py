@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import select
@@ -10,6 +11,7 @@ from codecs import getincrementaldecoder
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from itertools import groupby
 from operator import eq
 from time import monotonic
@@ -40,6 +42,8 @@ ESCAPE_SECONDS: Final = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 
 """Seconds in which the rest of a key follows its first byte."""
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a callback in a closed message queue is given up."""
+REST_SECONDS: Final = 0.2
+"""Seconds without a key after which recent garbage is collected: between keys it keeps none of them waiting."""
 FOLLOW_LAPS: Final = 3
 """Passes of the callback: for the key, for the message that it caused, and for the result of a closed dialog."""
 
@@ -62,6 +66,7 @@ class TypeAhead:
         self._turn_number = 0
         """The number of the current key; callbacks of earlier keys are ignored."""
         self._limit: Timer | None = None
+        self._collection: Timer | None = None
         self._is_delivering = False
         self._awaited_pump: MessagePump | None = None
         """The widget whose message queue holds the callback."""
@@ -121,6 +126,9 @@ class TypeAhead:
     def _finish_key(self) -> None:
         if self._limit is not None:
             self._limit.stop()
+        if self._collection is not None:
+            self._collection.stop()
+        self._collection = self._app.set_timer(REST_SECONDS, partial(gc.collect, 1))
         self._limit, self._awaited_pump, self._is_delivering = None, None, False
         self._frame_delay.close()
         self._app.screen.check_idle()  # the end of a batch wakes only the app, and the screen draws

@@ -385,12 +385,8 @@ def _cycle_row(number: int, recording: Recording, repeat: CycleRepeat | None, la
 
 def _bar_parts(effects: Effects) -> tuple[int, int, int]:
     """What a cycle's bar shows: pods bound, pods pipelined, jobs unscheduled."""
-    return len(effects.bound), sum(job.waiting for job in effects.jobs), count_unscheduled(effects)  # exact: ints
-
-
-def count_unscheduled(effects: Effects) -> int:
-    """The number of jobs that are Pending after the cycle."""
-    return sum(job.outcome in PENDING_OUTCOMES for job in effects.jobs)  # exact: ints
+    unscheduled = sum(job.outcome in PENDING_OUTCOMES for job in effects.jobs)  # exact: ints
+    return len(effects.bound), sum(job.waiting for job in effects.jobs), unscheduled  # exact: ints
 
 
 def _cycle_remark(number: int, effects: Effects, repeat: CycleRepeat | None) -> Piece:

@@ -47,7 +47,8 @@ def answer_piece(event: record.HookEvent) -> Piece:
     if event.point == hooks.JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
-        return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("notified")
+        may_object = "redicate" in event.point or event.point.startswith("Simulate")
+        return Piece(f"{YES} no objection", "good") if may_object else muted_piece("notified")
     if isinstance(event.result, dict) and "error" in event.result:
         return Piece(f"{NO} {event.result['error']}", "bad")
     if isinstance(event.result, list) and event.result and isinstance(event.result[0], dict):
@@ -77,10 +78,6 @@ def _score_words(score: object) -> str:
     if isinstance(score, Mapping):
         return f"({placing_words(score)})"
     return format_number(score) if isinstance(score, float | int) else str(score)
-
-
-def _is_objection_point(point: str) -> bool:
-    return "redicate" in point or point.startswith("Simulate")
 
 
 def _victims_piece(event: record.HookEvent) -> Piece:

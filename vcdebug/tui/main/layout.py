@@ -193,6 +193,8 @@ class MainLayout(Widget):
         """The size class for which the tabs were made."""
         self._docked = ""
         """The last opened panel that is not always shown."""
+        self.zoomed = ""
+        """The panel that is shown alone; empty for none."""
         self._begun = False
         """Whether panels are drawn yet."""
         self.frame_delay = ExitStack()
@@ -295,6 +297,11 @@ class MainLayout(Widget):
         of_class = self.screen_class
         return of_class.default_panel if not self._docked or self._docked in of_class.fixed_panels else self._docked
 
+    def zoom_panel(self, name: str) -> None:
+        """Show a panel alone; an empty name shows all of them again."""
+        self.zoomed = name
+        self.rearrange_panels()
+
     def panel_tabs(self) -> Iterable[PanelTab]:
         """The panels that the dock can show."""
         keys, always = self._panel_keys, self.screen_class.fixed_panels
@@ -313,13 +320,15 @@ class MainLayout(Widget):
         self.tabs.active = self.docked_panel
         if places != self.places:
             self.places = places
-            self.get_panel(MIDDLE_PANELS[0]).refresh(layout=True)  # Textual arranges again only when a child asks
+            self.tabs.refresh(layout=True)  # Textual arranges again only when a child asks
 
     def _find_places(self) -> PanelPlaces:
         """The places for the current state."""
         width, height = self.app.size
         # The first frame is arranged before Textual has set this widget's size.
         size = self.size if self.size.width else Size(width, max(height - LINES_AROUND, 0))
+        if self.zoomed:
+            return {self.zoomed: PanelPlace(0, 0, *size)}
         overview = self.moment is None or self.moment.at_overview
         return arrange_panels(*size, self.docked_panel, overview=overview, of_class=self.screen_class)
 
@@ -333,10 +342,11 @@ class MainLayout(Widget):
 
     def _show_placed(self, places: PanelPlaces) -> None:
         """Show the panels that have a place, and hide the others."""
-        appeared = [panel for name in places if name != TABS and not (panel := self.get_panel(name)).display]
+        placed = {name: self.get_panel(name) for name in places if name != TABS}
         self._size_panels(places)
         for name, panel in self.panels.items():
-            panel.display = name in places
-            panel.set_class(name in places and is_ruled(places[name]), "-ruled")
-        for panel in appeared:
-            panel.draw_moment()
+            panel.display = name in placed
+        for name, panel in placed.items():
+            panel.set_class(is_ruled(places[name]), "-ruled")
+            if panel.frame_size != panel.drawn_size:
+                panel.draw_moment()

@@ -49,7 +49,6 @@ class MainScreen(Screen[NextScreen]):
 
     BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
     AUTO_FOCUS = ""
-    ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Footer,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
     # The two widgets that lose and get the focus are drawn again; Textual would draw all of the screen.
@@ -277,7 +276,7 @@ class MainScreen(Screen[NextScreen]):
         if panel is None:
             self.show_message(f"no panel {name!r}: {', '.join(panel.command_name for panel in PANELS)}", error=True)
             return
-        self.minimize()
+        self._panels.zoom_panel("")
         self.set_focus(panel)
         # Showing a panel again restarts the rerun that Esc has stopped.
         if panel.given_up:
@@ -380,10 +379,7 @@ class MainScreen(Screen[NextScreen]):
             self.parts.open_waiting_jobs()
 
     def action_zoom(self) -> None:
-        if self.maximized is None:
-            self.maximize(self.focused_grid, container=False)
-        else:
-            self.minimize()
+        self._panels.zoom_panel("" if self._panels.zoomed else self.focused_grid.id or "")
 
     def action_back(self) -> None:
         """One step back: loading, work, message, zoom, filter, order."""
@@ -395,8 +391,8 @@ class MainScreen(Screen[NextScreen]):
     def _step_back(self, grid: Grid) -> None:
         if self._status.message:
             self.show_message("")
-        elif self.maximized is not None:
-            self.minimize()
+        elif self._panels.zoomed:
+            self._panels.zoom_panel("")
         elif grid.filter_text:
             grid.set_filter("")
         elif grid.shown.order is not None:

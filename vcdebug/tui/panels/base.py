@@ -46,8 +46,9 @@ class Panel(Grid):
 
     _drawn_recording: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     frame_size = Size(0, 0)
-    """The size with the frame; that of the panel's place until Textual reports it."""
-    _drawn_size = Size(0, 0)
+    """The size of the panel's place, with the frame."""
+    drawn_size = Size(0, 0)
+    """The size for which the moment is drawn; zero if another one is."""
     _drawn_event = -1
     _frame_title: str | None = None
     """The title in the frame."""
@@ -80,10 +81,12 @@ class Panel(Grid):
 
     def on_mount(self) -> None:
         if self._frame_title is None:
-            self.set_frame_title(self.shows.title)
+            self._frame_title = self.shows.title
+            self._head_frame()
 
     def watch_moment(self) -> None:
         """Draw the new state if the panel is visible; else drop rows that keep another recording in memory."""
+        self.drawn_size = Size(0, 0)
         if self.display:
             self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
@@ -102,10 +105,9 @@ class Panel(Grid):
         is_other_recording = self._is_another(self.moment.recording)
         # If the event is the same, such as after a `last-change` that found nothing, the cursor's row is kept.
         stays = is_other_recording or self._drawn_event == self.moment.number
-        self._drawn_recording, self._drawn_size = ref(self.moment.recording), self.frame_size
+        self._drawn_recording, self.drawn_size = ref(self.moment.recording), self.frame_size
         self._drawn_event = self.moment.number
-        title, self.titled = self._title_for(table.title)
-        self.set_frame_title(title)
+        self._frame_title, self.titled = self._title_for(table.title)
         title_line = make_line(Piece(self._title_rest(table.title), "strong"))
         table = replace(table, header=(title_line, *table.header)) if self.titled else table
         self.set_table(table, follow=not (stays and self.shows.keeps_row))
@@ -157,13 +159,7 @@ class Panel(Grid):
     def _title_rest(self, title: str) -> str:
         return title.removeprefix(self.shows.title).strip()
 
-    def set_frame_title(self, title: str) -> None:
-        """Set the frame's title; an equal one is not drawn again."""
-        # Assigning border_title redraws the frame.
-        if title != self._frame_title:
-            self._frame_title = title
-            self._head_frame()
-
+    @on(Grid.Filtered)
     def show_filter(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""
         unseen = self.unseen_columns() if self.frame_size.height > 1 else ()
@@ -187,6 +183,7 @@ class Panel(Grid):
         pairs = (title, self._title_note), (title, unseen), (shorter, unseen)
         full_titles = (f"{title_words}  {note}" for title_words, note in pairs if note)
         title = next((full_title for full_title in full_titles if cell_len(full_title) <= room), title)
+        # Assigning border_title draws the frame again.
         if self._frame_title is not None and title != self._drawn_title:
             self._drawn_title = title
             # Textual reads the title as markup.
@@ -208,11 +205,8 @@ class Panel(Grid):
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Draw again if the size has changed, on which columns and title depend."""
+        """Note again which columns are out of sight: cells may have room below their rows now."""
         super().on_resize(event)
-        self.frame_size = self.outer_size
-        if self.moment is not None and self.frame_size != self._drawn_size:
-            self.draw_moment()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:
@@ -223,10 +217,6 @@ class Panel(Grid):
         row_count = super().set_filter(text)
         self.show_filter()
         return row_count
-
-    @on(Grid.Filtered)
-    def filter_continued(self) -> None:
-        self.show_filter()
 
     def action_go(self) -> None:
         """Go to the row's event; a row without one opens the whole text of its cell."""

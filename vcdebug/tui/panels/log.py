@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
+from textual.geometry import Size
 
 from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.debugger.driver import DebuggerState
@@ -62,6 +63,7 @@ class LogPanel(PanelExtra):
         moment = self.panel.moment if self.panel.display else None
         self._is_writing = moment is not None
         if moment is None:
+            self.panel.drawn_size = Size(0, 0)
             return
         try:
             with refuse_long_runs():

@@ -119,9 +119,11 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     @on(Grid.Moved)
     def show_note(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""
-        grid = self.query_one(Grid)
-        notes = "  ".join([*grid.filter_words(), *grid.unseen_columns()])
-        self.query_one(Vertical).border_subtitle = notes.replace("[", "\\[")
+        grid, frame = self.query_one(Grid), self.query_one(Vertical)
+        notes = "  ".join([*grid.filter_words(), *grid.unseen_columns()]).replace("[", "\\[")
+        # An equal note would draw the whole frame again.
+        if notes != (frame.border_subtitle or ""):
+            frame.border_subtitle = notes
 
     def action_leave(self) -> None:
         self.dismiss(0)

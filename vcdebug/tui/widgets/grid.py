@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -29,14 +28,6 @@ from vcdebug.views.table import Row, Table
 
 PAUSE_SECONDS = 0.005
 """Pause between two slices of work, in which keys are handled."""
-
-
-class MeasuredLayout(Struct, frozen=True):
-    """A cached layout, with the rows and the shape for which it was made."""
-
-    rows: Sequence[Row]
-    shape: tuple[object, ...]
-    layout: TableLayout
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
@@ -90,14 +81,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.titled = False
         """Whether the first entry above the rows is the title, which stays visible like the column heads."""
         self.first_width = 0
-        """The width of the rows before Textual sets it, so that the first frame is drawn once; 0 if unknown."""
+        """The width of the rows at the next layout, so that its frame is drawn once; 0 if Textual alone knows it."""
         self._is_writing = False
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
         self._first_column = 1
         """The first visible column after column 0, which is always visible."""
-        self._measured: MeasuredLayout | None = None
+        self._measured: tuple[Sequence[Row], object, TableLayout] | None = None
+        """The last layout, with the rows and the shape for which it was made."""
         self._last_sight: Sight | None = None
         self._style_by_key: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
@@ -192,12 +184,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         cursor_key = self.cursor_key()
         self.shown.check_more()
         # A layout costs more than a slice: the shown rows grow by an eighth before the next one.
-        is_due = self.shown.is_done or 8 * len(self.shown.rows) > 9 * len(self._rows)
-        self._lay_out_rows() if is_due else self._check_more_later()
+        if self.shown.is_done or 8 * len(self.shown.rows) > 9 * len(self._rows):
+            self._lay_out_rows()
+            self.post_message(self.Filtered())
+        else:
+            self._check_more_later()
         # Before that, the row may not be among the shown ones yet.
         if self.shown.is_done:
             self.restore_cursor(cursor_key)
-        self.post_message(self.Filtered())
 
     def cursor_key(self) -> str:
         """The key of the row under the cursor; empty without one."""
@@ -212,7 +206,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self.shown.row_position(key), 0) if key else 0
 
     def _update_layout(self) -> None:
-        width = self.scrollable_content_region.width or self.first_width
+        width = self.first_width or self.scrollable_content_region.width
         if width == self._laid_out_for:
             return
         if width <= 0:
@@ -237,27 +231,23 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """The number of lines, for `height: auto`, or those of the screen; `width` includes the scrollbar's column."""
         self.first_width = width - self.scrollbar_gutter.width
-        return min(max(self._layout_for(self.first_width).total_lines, 1), viewport.height)
+        total_lines = self._layout_for(self.first_width).total_lines
+        # Without its watcher, which would ask for another layout while this one is made.
+        self.set_reactive(Grid.virtual_size, Size(self.first_width, total_lines))
+        return min(max(total_lines, 1), viewport.height)
 
     def _layout_for(self, width: int) -> TableLayout:
         """The layout for a width; the last one is reused while rows, columns and width are the same."""
-        table = self.table
-        shape = (
-            table.columns,
-            table.header,
-            table.footer,
-            table.is_one_line_per_row,
-            (table.wraps, table.rest_below and self.size.height, self.wraps_rows),
-            self.shown.order,
-            self._first_column,
-            width,
-        )
-        if self._measured is None or self._measured.rows is not self._rows or self._measured.shape != shape:
+        table, wraps = self.table, self.wraps_rows
+        # The size is asked for where it matters alone: Textual arranges the whole screen if it is not known yet.
+        height = self.size.height if table.rest_below else 0
+        uses = (table.is_one_line_per_row, table.wraps, table.rest_below, wraps, height, width, self._first_column)
+        shape = (*uses, table.columns, table.header, table.footer, self.shown.order)
+        if self._measured is None or self._measured[0] is not self._rows or self._measured[1] != shape:
             ordered = mark_order(table, self.shown.order)
-            wraps, height = self.wraps_rows, self.size.height
             layout = lay_out(ordered, self._rows, width, self._first_column, wraps=wraps, height=height)
-            self._measured = MeasuredLayout(self._rows, shape, layout)
-        return self._measured.layout
+            self._measured = self._rows, shape, layout
+        return self._measured[2]
 
     def on_resize(self, event: events.Resize) -> None:
         self._laid_out_for = -1

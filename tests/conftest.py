@@ -4,13 +4,15 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tests import brief_reports
-from tests.recorded import BUNDLED, CASES, GOLDEN, user_questions
+from tests.recorded import BUNDLED, CASES, user_questions
 
 os.environ["VCDEBUG_CACHE"] = "off"  # tests write nothing to the cache folder of the user who runs them
 os.environ["LANGUAGE"] = "C"  # argparse otherwise searches the disk for translations of each of its words
@@ -82,14 +84,26 @@ SLOW = (
 """Path prefixes of tests that `make quick` skips: subprocess tests, most screen tests, and long series of runs."""
 GROUPED: tuple[Path | str, ...] = (*CASES, *user_questions(), *BUNDLED)
 PLACES = {case: place for place, case in enumerate(GROUPED)}
-PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
-"""A test names its case by folder, and a loose random case or a bundled snapshot by its name."""
+PLACES |= {case.name: place for place, case in enumerate(CASES) if case.parent.name == "random"}
+"""A test names its case by folder, and a random case or a bundled snapshot by its name."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register shorter reports in xdist worker processes."""
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(brief_reports)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each xdist worker rewrite the assertions of its share of the files; it reads those of the others from disk."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != ["tests"]:
+        return
+    files = sorted((CHECKOUT / "tests").rglob("test_*.py"))
+    for path in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        if not pytest_ignore_collect(path, session.config):
+            with suppress(Exception, pytest.skip.Exception):  # the collection, which imports it again, reports it
+                import_module(".".join(path.relative_to(CHECKOUT).with_suffix("").parts))
 
 
 @pytest.fixture(scope="session")

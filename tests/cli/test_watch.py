@@ -30,6 +30,7 @@ from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.loader import load_snapshot
 
 POD_GROUPS = KIND_BY_NAME["PodGroup"].api_path
+pytestmark = pytest.mark.memory  # each reading of a watch searches all of memory for garbage
 
 
 class Stopped(Exception):

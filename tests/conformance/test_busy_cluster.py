@@ -119,6 +119,7 @@ class PassingJobs(LiveCluster):
 
 @FEW_SEEDS
 @pytest.mark.slow
+@pytest.mark.memory  # each reading of a watch searches all of memory for garbage
 def test_watch_reports_no_failure_where_several_cycles_lie_between_readings() -> None:
     figures, lines = PassingJobs(15).watch(3)
     assert (0, False) == (figures.mismatches, "not judged" in "".join(lines))
@@ -130,6 +131,7 @@ def test_watch_reports_no_failure_where_several_cycles_lie_between_readings() ->
 
 @FEW_SEEDS
 @pytest.mark.slow
+@pytest.mark.memory  # each reading of a watch searches all of memory for garbage
 def test_watch_finds_a_wrong_configuration_where_several_cycles_lie_between_readings() -> None:
     figures, lines = PassingJobs(16, conf=PACKED).watch(2)
     assert 0 < figures.mismatches == sum("decided differently" in line for line in lines)

@@ -112,14 +112,14 @@ def check_ties(reading: PlacementReading, sentence: str) -> None:
 def check_refusals(recording: Recording, lines: Sequence[Line]) -> None:
     """`ask refused` names the search that lacks resources."""
     expected = read_refusals(lines)
-    assert expected == {pod: told_refusal(recording, pod) for pod in expected}
-    for pod in expected:
-        check_refusal_figures(recording, lines, pod)
+    told: dict[str, dict[str, Any]] = {pod: {**explain_refusal(recording, pod).data} for pod in expected}  # Any: JSON
+    assert expected == {pod: told_refusal(data) for pod, data in told.items()}
+    for pod, data in told.items():
+        check_refusal_figures(recording, lines, pod, data)
 
 
-def check_refusal_figures(recording: Recording, lines: Sequence[Line], pod: str) -> None:
+def check_refusal_figures(recording: Recording, lines: Sequence[Line], pod: str, data: Mapping[str, Any]) -> None:
     """The room of each shown node is the trace's, and so is the earlier search of which an answer is reused."""
-    data: dict[str, Any] = dict(explain_refusal(recording, pod).data)  # Any: JSON
     tasks, hits = recording.timeline.tasks, data["cacheHits"]
     alike = [key for key, task in tasks.items() if (task.job, task.task_role) == (tasks[pod].job, tasks[pod].task_role)]
     read = read_cached(lines, data["event"], alike)
@@ -270,9 +270,8 @@ def told_placement(reply: Mapping[str, object]) -> PlacementReading:
     )
 
 
-def told_refusal(recording: Recording, pod: str) -> RefusalReading:
+def told_refusal(data: Mapping[str, Any]) -> RefusalReading:  # Any: JSON
     """What the answer says, in the form of the reading."""
-    data: dict[str, Any] = dict(explain_refusal(recording, pod).data)  # Any: JSON
     evicting = [(one["action"], one["event"], one["feasible"], one["refused"]) for one in data["evictingSearches"]]
     refused = {node: group["reasons"] for group in data["nodes"] for node in group["nodes"]}
     return RefusalReading(data["event"], data["feasible"], refused, evicting)

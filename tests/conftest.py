@@ -95,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let each xdist worker rewrite the assertions of its share of the files; it reads those of the others from disk."""
+    """Let each xdist worker rewrite the assertions of a part of the files; it reads those of the others as bytecode."""
     worker = getattr(session.config, "workerinput", None)
     if worker is None or session.config.args != ["tests"]:
         return

@@ -1,6 +1,7 @@
 """Lets several commands share one loaded and replayed snapshot."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,27 +50,30 @@ def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Blo
     return iter(_found[question])
 
 
-def share_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Load and replay each bundled snapshot once for all commands that run it as it is, until the patch is undone."""
-    monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", _load_bundled_once)
-    monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", _replay_bundled_once)
+def share_bundled(monkeypatch: pytest.MonkeyPatch, *others: Path) -> None:
+    """Load and replay each bundled snapshot, and the `others`, once for all commands that run it as it is, until the
+    patch is undone.
+    """
+    _shared.update(dict.fromkeys(others))
+    monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", _load_shared_once)
+    monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", _replay_shared_once)
 
 
-_bundled = dict.fromkeys(one.path for one in list_bundled())
+_shared: dict[Source, None] = dict.fromkeys(one.path for one in list_bundled())
 _loaded: dict[Source, Snapshot] = {}
 _replayed: dict[Source, Recording] = {}
 
 
-def _load_bundled_once(where: Source, **options: Any) -> Snapshot:
+def _load_shared_once(where: Source, **options: Any) -> Snapshot:
     stated = [name for name in ("complete", "release") if options.get(name) is not None]
-    if stated or where not in _bundled:
+    if stated or where not in _shared:
         return load_snapshot(where, **options)
     if where not in _loaded:
         _loaded[where] = load_snapshot(where, **options)
     return replace(_loaded[where])  # a command sets the seed of its own snapshot
 
 
-def _replay_bundled_once(snapshot: Snapshot, **options: Any) -> Recording:
+def _replay_shared_once(snapshot: Snapshot, **options: Any) -> Recording:
     names = snapshot.__struct_fields__
     for where, loaded in _loaded.items():
         if all(getattr(snapshot, name) is getattr(loaded, name) for name in names):

@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from tests.cli.once import share_bundled
 from tests.hostile import HOSTILE, JOB, obeyed, write_hostile
 from tests.own_faults import own_faults_in
 from vcdebug.cli.main import main
@@ -96,6 +97,7 @@ def words(command: str, folder: Path) -> list[str]:
 def written(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: type[io.StringIO]) -> str:
     """Everything that a command writes to stdout and stderr."""
     out, err = kind(), io.StringIO() if "--json" in command or "--trace" in command else kind()
+    share_bundled(monkeypatch, folder / "cluster")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys, "stdout", out)

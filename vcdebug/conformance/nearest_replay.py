@@ -134,7 +134,9 @@ class _ReplaySearch:
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
         """Replay with these random choices; returns the comparison of a single cycle."""
         self.replay_count += 1
-        first = require_complete(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask_extender))
+        drawn = replace(self._snapshot, chance=chance)
+        similar = None if self._nearest_replay is None else self._nearest_replay.recording
+        first = require_complete(replay_cycle(drawn, ask_extender=self._ask_extender, reuse_from=similar))
         runs = list[NearestReplay]()
         for run in _compare_cycles(first, self._observed, self._cycles, self.replay_count):
             runs.append(run)
@@ -193,9 +195,7 @@ class _ReplaySearch:
 
 def have_different_victims(differences: Iterable[verdicts.OutcomeDifference]) -> bool:
     """Whether the evicted pods differ: few seeds match then, since few task orders protect the same gang."""
-    return {verdicts.NOTHING_DONE, "yes"} <= {
-        difference.observed for difference in differences if difference.part == verdicts.EVICTED
-    }
+    return {verdicts.NOTHING_DONE, "yes"} <= {each.observed for each in differences if each.part == verdicts.EVICTED}
 
 
 def _compare_cycles(first: Recording, observed: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:

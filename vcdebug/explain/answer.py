@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -190,6 +190,23 @@ def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
     return (Evidence(seq, text),) if seq is not None else ()
 
 
+class Flaw(Enum):
+    """What a cycle does although a change would avoid it; fixes address a flaw by its value, as they do a cause."""
+
+    MILDER_VICTIM = "milder-victim"
+    MANY_VICTIMS = "more-victims-than-needed"
+    BELOW_DESERVED = "evicted-below-deserved"
+    TOPOLOGY_BROKEN = "topology-broken"
+    PASSED = "passed-by-later-jobs"
+
+
+def with_flaw(flaw: Flaw, facts: Iterable[str]) -> Iterator[str | Flaw]:
+    """Yields the facts, and the flaw if there are any."""
+    for fact in facts:
+        yield fact
+        yield flaw
+
+
 class CauseHeadline(NamedTuple):
     """The first line of an answer: the object, its state, and the cause with its numbers.
 
@@ -219,6 +236,10 @@ DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
 """Causes whose last event of the evidence decides; the first of any other one does."""
 
 
+IN_USE: Final = "In use"
+"""The first words of facts about the pods that hold what is missing."""
+
+
 class Finding(Struct, frozen=True):
     """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""
 
@@ -233,13 +254,16 @@ class Finding(Struct, frozen=True):
     """Sentences that prove the headline: the objects that hold the room, the rule that rejects. The strongest first."""
     stated_problems: tuple[Problem, ...] = ()
     """Problems of the input that the facts state, so that they are not listed once more."""
+    flaws: tuple[Flaw, ...] = ()
+    """What the facts say that the cycle does, although a change would avoid it."""
 
-    def with_additions(self, *additions: str | Advice, in_front: bool = False) -> Finding:
-        """The finding with further facts and advice, behind its own or in front of them."""
+    def with_additions(self, *additions: str | Advice | Flaw, in_front: bool = False) -> Finding:
+        """The finding with further facts, advice and flaws, behind its own or in front of them."""
         facts, advice = ([one for one in additions if isinstance(one, kind)] for kind in (str, Advice))
+        flaws = tuple(dict.fromkeys((*self.flaws, *(one for one in additions if isinstance(one, Flaw)))))
         if in_front:
-            return replace(self, facts=(*facts, *self.facts), advice=(*advice, *self.advice))
-        return replace(self, facts=(*self.facts, *facts), advice=(*self.advice, *advice))
+            return replace(self, facts=(*facts, *self.facts), advice=(*advice, *self.advice), flaws=flaws)
+        return replace(self, facts=(*self.facts, *facts), advice=(*self.advice, *advice), flaws=flaws)
 
     def sentence_about(self, names: JobNames) -> str:
         """The headline with workloads in place of PodGroups, its subject with the workload's kind if that fits."""
@@ -319,6 +343,11 @@ class Explanation(Struct, frozen=True):
     """The release that was replayed."""
     is_refused: bool = False
     """Whether the running scheduler has long refused what this cycle does, so that the job may well stay Pending."""
+
+    @property
+    def wants_fixes(self) -> bool:
+        """Whether changes are worth a trial: the job is Pending, or was placed in a way that a change would avoid."""
+        return not self.scheduled or bool(self.dominant.flaws)
 
     @property
     def cause_code(self) -> str:

@@ -43,116 +43,78 @@ class KnownReport(NamedTuple):
     advice: str
 
 
-_CAN_I = (
-    "kubectl auth can-i create podgroups.scheduling.volcano.sh -n {namespace} --as=system:serviceaccount:NS:ACCOUNT"
-)
 SILENT_WEBHOOK: Final = "does not answer"
 """What an answer says of a webhook that cannot be called; scheduler_fault adds why."""
-KNOWN_REPORTS: Final = (
-    KnownReport(
-        r'failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found',
-        "Volcano's webhook rejects its pods, since PodGroup {name} does not exist",
-        "{remake}",
-    ),
-    KnownReport(
-        r"pvc (?P<name>\S+) is not found",
-        "PersistentVolumeClaim {name} does not exist",
-        "Create PersistentVolumeClaim {name} in namespace {namespace}, or correct spec.volumes of the job.",
-    ),
-    KnownReport(
-        r"error processing PVC [^/\s]+/(?P<name>[^:\s]+): PVC is not bound",
-        "PersistentVolumeClaim {name} has no volume yet",
-        "Find out why the provisioner of its StorageClass makes none: kubectl -n {namespace} describe pvc {name}",
-    ),
-    KnownReport(
-        r'(?P<kind>\w+) "(?P<name>[^"]+)" is invalid: .*must be no more than (?P<limit>\d+) characters',
-        "its name is too long for its {kind} (at most {limit} characters)",
-        "Submit it again under a name of at most {limit} characters.",
-    ),
-    KnownReport(
-        r"exceeded quota: (?P<name>[^,\s]+), requested: (?P<asked>[^,\s]+).*, limited: (?P<limit>[^,\s]+)",
-        "ResourceQuota {name} has no room for its pods (requested {asked}, limited {limit})",
-        "Raise ResourceQuota {name} of namespace {namespace}, or end pods that use it.",
-    ),
-    KnownReport(
-        r"(?P<bound>maximum|minimum) (?P<resource>\S+) (?:usage|limit) per (?P<per>\w+) is (?P<limit>[^,\s]+), but "
-        r"(?:request|limit|usage) is (?P<asked>\d[\w.]*\w|\d)",
-        "a LimitRange sets the {bound} {resource} per {per} to {limit}, and it asks for {asked}",
-        "Correct {resource} of the pod template ({bound} {limit}), or the LimitRange of namespace {namespace}.",
-    ),
-    KnownReport(
-        r"no PriorityClass with name (?P<name>\S+) was found",
-        "PriorityClass {name} does not exist",
-        "Create PriorityClass {name}, or correct priorityClassName.",
-    ),
-    KnownReport(
-        r'service ?account "?(?P<name>[^"\s]+)"? (?:was )?not found',
-        "ServiceAccount {name} does not exist",
-        "Create ServiceAccount {name} in namespace {namespace}, or correct serviceAccountName.",
-    ),
-    KnownReport(
-        r'violates PodSecurity "(?P<level>[^"]+)": (?P<why>.*)',
-        "PodSecurity {level} of namespace {namespace} rejects its pods",
-        "Correct the pod template ({why}), or the PodSecurity label of namespace {namespace}.",
-    ),
-    KnownReport(
-        r'failed calling webhook "(?P<name>[^"]+)"',
-        f"webhook {{name}} {SILENT_WEBHOOK}",
-        "Check the webhook's pods, Service and certificate: kubectl -n volcano-system get pods,endpoints,secrets",
-    ),
-    KnownReport(
-        r'admission webhook "(?P<name>[^"]+)" denied the request: (?P<why>.*)',
-        "webhook {name} rejects it",
-        "Correct what webhook {name} names: {why}",
-    ),
-    KnownReport(
-        r"because it is being terminated",
-        "its namespace {namespace} is being deleted",
-        "Use another namespace, or wait until {namespace} is deleted and create it again.",
-    ),
-    KnownReport(
-        r"cannot set blockOwnerDeletion",
-        "a controller may not set finalizers of the owner (OwnerReferencesPermissionEnforcement)",
-        "Grant the controller that reports it update on the owner's finalizers, such as statefulsets/finalizers.",
-    ),
-    KnownReport(
-        r'cannot (?P<verb>\w+) resource "(?P<name>[^"]+)" in API group "(?P<group>[^"]*)"',
-        "its controller may not {verb} {name}",
-        "Grant the controller's ServiceAccount the verb {verb} on {name} of API group {group} (RBAC).",
-    ),
-    KnownReport(
-        r'(?P<kind>configmap|secret) "(?P<name>[^"]+-(?:svc|ssh))" not found',
-        "{kind} {name} does not exist",
-        "Create the job again: plugins svc and ssh of a Volcano Job create {kind} {name} in namespace {namespace} when "
-        "it starts.",
-    ),
-    KnownReport(
-        r'(?P<kind>configmap|secret) "(?P<name>[^"]+)" not found',
-        "{kind} {name} does not exist",
-        "Create {kind} {name} in namespace {namespace}, or correct the pod template.",
-    ),
-    KnownReport(
-        r'(?:pull|pulling) image "(?P<name>[^"]+)"',
-        "image {name} cannot be pulled",
-        "Correct image {name}, or give the pods an imagePullSecret of its registry.",
-    ),
-    KnownReport(
-        r'Multi-Attach error for volume "(?P<name>[^"]+)"',
-        "volume {name} is still attached to another node",
-        "End the pod that uses volume {name} on the other node: kubectl get volumeattachments",
-    ),
-    KnownReport(
-        r"[Ff]ailed to create pod sandbox|failed to setup network",
-        "the node cannot set up the pod's sandbox and network",
-        "Check the network plugin (CNI) and the container runtime of the node: {describe}",
-    ),
-    KnownReport(
-        r'(?:AttachVolume|MountVolume)\.\w+ failed for volume "(?P<name>[^"]+)"',
-        "volume {name} cannot be attached or mounted",
-        "Check the CSI driver of volume {name} on the node: {describe}",
-    ),
+_REPORT_LINES: Final = (
+    r"""
+failed to get PodGroup for pod .*"(?P<name>[^"]+)" not found
+Volcano's webhook rejects its pods, since PodGroup {name} does not exist
+{remake}
+pvc (?P<name>\S+) is not found
+PersistentVolumeClaim {name} does not exist
+Create PersistentVolumeClaim {name} in namespace {namespace}, or correct spec.volumes of the job.
+error processing PVC [^/\s]+/(?P<name>[^:\s]+): PVC is not bound
+PersistentVolumeClaim {name} has no volume yet
+Find out why the provisioner of its StorageClass makes none: kubectl -n {namespace} describe pvc {name}
+(?P<kind>\w+) "(?P<name>[^"]+)" is invalid: .*must be no more than (?P<limit>\d+) characters
+its name is too long for its {kind} (at most {limit} characters)
+Submit it again under a name of at most {limit} characters.
+exceeded quota: (?P<name>[^,\s]+), requested: (?P<asked>[^,\s]+).*, limited: (?P<limit>[^,\s]+)
+ResourceQuota {name} has no room for its pods (requested {asked}, limited {limit})
+Raise ResourceQuota {name} of namespace {namespace}, or end pods that use it.
+(?P<bound>maximum|minimum) (?P<resource>\S+) (?:usage|limit) per (?P<per>\w+) is (?P<limit>[^,\s]+), but
+  (?:request|limit|usage) is (?P<asked>\d[\w.]*\w|\d)
+a LimitRange sets the {bound} {resource} per {per} to {limit}, and it asks for {asked}
+Correct {resource} of the pod template ({bound} {limit}), or the LimitRange of namespace {namespace}.
+no PriorityClass with name (?P<name>\S+) was found
+PriorityClass {name} does not exist
+Create PriorityClass {name}, or correct priorityClassName.
+service ?account "?(?P<name>[^"\s]+)"? (?:was )?not found
+ServiceAccount {name} does not exist
+Create ServiceAccount {name} in namespace {namespace}, or correct serviceAccountName.
+violates PodSecurity "(?P<level>[^"]+)": (?P<why>.*)
+PodSecurity {level} of namespace {namespace} rejects its pods
+Correct the pod template ({why}), or the PodSecurity label of namespace {namespace}.
+failed calling webhook "(?P<name>[^"]+)"
+webhook {name} {silent}
+Check the webhook's pods, Service and certificate: kubectl -n volcano-system get pods,endpoints,secrets
+admission webhook "(?P<name>[^"]+)" denied the request: (?P<why>.*)
+webhook {name} rejects it
+Correct what webhook {name} names: {why}
+because it is being terminated
+its namespace {namespace} is being deleted
+Use another namespace, or wait until {namespace} is deleted and create it again.
+cannot set blockOwnerDeletion
+a controller may not set finalizers of the owner (OwnerReferencesPermissionEnforcement)
+Grant the controller that reports it update on the owner's finalizers, such as statefulsets/finalizers.
+cannot (?P<verb>\w+) resource "(?P<name>[^"]+)" in API group "(?P<group>[^"]*)"
+its controller may not {verb} {name}
+Grant the controller's ServiceAccount the verb {verb} on {name} of API group {group} (RBAC).
+(?P<kind>configmap|secret) "(?P<name>[^"]+-(?:svc|ssh))" not found
+{kind} {name} does not exist
+Create the job again: plugins svc and ssh of a Volcano Job create {kind} {name} in namespace {namespace} when it
+  starts.
+(?P<kind>configmap|secret) "(?P<name>[^"]+)" not found
+{kind} {name} does not exist
+Create {kind} {name} in namespace {namespace}, or correct the pod template.
+(?:pull|pulling) image "(?P<name>[^"]+)"
+image {name} cannot be pulled
+Correct image {name}, or give the pods an imagePullSecret of its registry.
+Multi-Attach error for volume "(?P<name>[^"]+)"
+volume {name} is still attached to another node
+End the pod that uses volume {name} on the other node: kubectl get volumeattachments
+[Ff]ailed to create pod sandbox|failed to setup network
+the node cannot set up the pod's sandbox and network
+Check the network plugin (CNI) and the container runtime of the node: {describe}
+(?:AttachVolume|MountVolume)\.\w+ failed for volume "(?P<name>[^"]+)"
+volume {name} cannot be attached or mounted
+Check the CSI driver of volume {name} on the node: {describe}
+""".strip()
+    .replace("\n  ", " ")
+    .splitlines()
 )
-"""Known messages, the most specific first; one row per message."""
+KNOWN_REPORTS: Final = tuple(map(KnownReport, *(_REPORT_LINES[part::3] for part in range(3))))
+"""Known messages, the most specific first: for each its pattern, cause and advice."""
 
 
 class KnownCause(NamedTuple):
@@ -211,7 +173,7 @@ def _known_cause(recording: Recording, message: str, subject: JsonObject) -> Kno
     manifests = recording.snapshot.objects_of(str(kind))
     owned = next((one for one in manifests if key_of(one) == f"{namespace}/{name}"), {})
     creator = next(iter(owner_names(owned)), f"{kind} {name}")
-    words = {"namespace": namespace, "describe": _describe_command(namespace, name)}
+    words = {"namespace": namespace, "describe": _describe_command(namespace, name), "silent": SILENT_WEBHOOK}
     words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}
     advice = known.advice.replace("{remake}", _remade_group_advice(creator))
     return KnownCause(known.cause.format(**words), Advice.from_outside(advice.format(creator=creator, **words)))
@@ -224,10 +186,10 @@ def _remade_group_advice(creator: str) -> str:
         again = "until it and its PodGroup are gone, and create it again"
         return f"Delete {{creator}}, wait {again}: its controller still counts on a PodGroup that has been deleted."
     if kind in ("Deployment", "ReplicaSet", "StatefulSet", "Pod"):
-        return (
-            f"Create PodGroup {{name}}, or remove annotation {GROUP_ANNOTATION} from the pod template of {{creator}}."
-        )
-    return "Find out why {creator} did not create PodGroup {name}; may its controller do so? " + _CAN_I
+        remove = f"remove annotation {GROUP_ANNOTATION} from the pod template of {{creator}}"
+        return f"Create PodGroup {{name}}, or {remove}."
+    why = "Find out why {creator} did not create PodGroup {name}; may its controller do so? kubectl auth can-i create"
+    return f"{why} podgroups.scheduling.volcano.sh -n {{namespace}} --as=system:serviceaccount:NS:ACCOUNT"
 
 
 def _describe_command(namespace: object, pod: object) -> str:

@@ -16,7 +16,7 @@ from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot import go_yaml
-from vcdebug.snapshot.manifest import Json, object_in
+from vcdebug.snapshot.manifest import Json, JsonDict, object_in, object_list
 from vcdebug.snapshot.problems import Problem
 
 CONF_FILE = "volcano-scheduler.conf"
@@ -97,6 +97,11 @@ class SchedulerConf:
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first entry of the plugin; False if the plugin is not configured."""
         return next((option.switches.get(HIERARCHY_SWITCH, False) for option in self.options_of(plugin)), False)
+
+    def stated_tiers(self) -> list[list[JsonDict]]:
+        """The plugins of each tier as the text states them; empty if it cannot be read."""
+        tiers = object_list(object_in(go_yaml.load_yaml(self.text)).get("tiers"))
+        return [object_list(tier.get("plugins")) for tier in tiers]
 
     def options_of(self, plugin: str) -> list[PluginOption]:
         """The plugin's entries in all tiers, in order; usually one."""

@@ -13,6 +13,7 @@ from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 
 NumberedEvent = tuple[Seq, record.Event]
+NumberedStatement = tuple[Seq, record.StatementEvent]
 NumberedCall = tuple[Seq, record.HookEvent]
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
 """Hooks that choose victims."""
@@ -130,7 +131,7 @@ class JobVisit(Struct, frozen=True, dict=True):
     first: Seq
     events: tuple[NumberedEvent, ...]
     tries: tuple[TaskTry, ...]
-    end: tuple[Seq, record.StatementEvent] | None
+    end: NumberedStatement | None
     """The commit or discard of all tasks together; None where each task had its own statement."""
 
     def visit_calls(self, *points: str) -> list[NumberedCall]:
@@ -179,14 +180,25 @@ def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     events = tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
     tries = tuple(_task_tries(recording.record.spans, span, action, events))
     tried = [task_try for task_try in tries if task_try.events]
-    ends = (
-        (seq, event)
-        for seq, event in reversed(events)
-        if isinstance(event, record.StatementEvent)
-        and event.what in ("commit", "discard")
-        and not _is_inside_try(tried, seq)
-    )
-    return JobVisit(action, span.first, events, tries, next(ends, None))
+    return JobVisit(action, span.first, events, tries, _statement_end(events, tried))
+
+
+def _statement_end(events: Sequence[NumberedEvent], tried: Sequence[TaskTry]) -> NumberedStatement | None:
+    """The last commit or discard outside of tries; None without one.
+
+    After a vote on the job, allocate discards one statement per subgroup, which together are the job's.
+    """
+    end: NumberedStatement | None = None
+    for seq, event in reversed(events):
+        if end is not None and isinstance(event, record.HookEvent):
+            break
+        if not isinstance(event, record.StatementEvent) or _is_inside_try(tried, seq):
+            continue
+        if end is None and event.what in ("commit", "discard"):
+            end = seq, event
+        elif end is not None and event.what == end[1].what == "discard":
+            end = end[0], event._replace(ops=(*event.ops, *end[1].ops))
+    return end
 
 
 def _is_inside_try(tries: Sequence[TaskTry], seq: Seq) -> bool:

@@ -1,315 +1,122 @@
 """The type of every field that the engine reads, per kind; values of another type are removed from our copy."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.shapes import (
-    DROP,
-    INT,
-    QUANTITY,
-    TIME,
-    ListOf,
-    MapOf,
-    MisfitError,
-    ObjectIntake,
-    Shape,
-    Struct,
-    alike_struct,
-    fields_of,
-    struct_of,
-    structs_of,
-)
+from vcdebug.snapshot.shapes import DROP, TEXT, MisfitError, ObjectIntake, Struct, read_shapes
 from vcdebug.snapshot.snapshot import Manifest
 
-_METADATA = struct_of(
-    "name namespace uid resourceVersion generateName labels=text-map annotations=text-map "
-    "creationTimestamp=time deletionTimestamp=time deletionGracePeriodSeconds=long",
-    ownerReferences=structs_of("apiVersion kind name uid controller=bool"),
+SHAPES: Final[Mapping[str, Struct]] = read_shapes(
+    """
+metadata: name namespace uid resourceVersion generateName labels=text-map annotations=text-map creationTimestamp=time
+  deletionTimestamp=time deletionGracePeriodSeconds=long ownerReferences[apiVersion kind name uid controller=bool]
+object: kind apiVersion metadata{$metadata}
+requirements: key operator values=texts
+label-selector: matchLabels=text-map matchExpressions[$requirements]
+node-term: matchExpressions[$requirements] matchFields[$requirements]
+node-selector: nodeSelectorTerms[$node-term]
+pod-term: namespaces=texts topologyKey matchLabelKeys=texts mismatchLabelKeys=texts labelSelector{$label-selector}
+  namespaceSelector{$label-selector}
+pod-affinity: requiredDuringSchedulingIgnoredDuringExecution[$pod-term]
+  preferredDuringSchedulingIgnoredDuringExecution[weight=int podAffinityTerm{$pod-term}]
+affinity: nodeAffinity{requiredDuringSchedulingIgnoredDuringExecution{$node-selector}
+  preferredDuringSchedulingIgnoredDuringExecution[weight=int preference{$node-term}]} podAffinity~{$pod-affinity}
+  podAntiAffinity~{$pod-affinity}
+spread: maxSkew=int topologyKey whenUnsatisfiable minDomains=int nodeAffinityPolicy nodeTaintsPolicy
+  matchLabelKeys=texts labelSelector{$label-selector}
+resources: requests=quantities limits=quantities claims[name request]
+containers: name image restartPolicy resources{$resources} ports[containerPort=int hostPort=int protocol hostIP name]
+in-tree-volumes: gcePersistentDisk{pdName readOnly=bool} awsElasticBlockStore{volumeID readOnly=bool}
+  azureDisk{diskName diskURI readOnly=bool} cinder{volumeID readOnly=bool} portworxVolume{volumeID readOnly=bool}
+  iscsi{iqn targetPortal lun=int readOnly=bool} rbd{monitors=texts image pool readOnly=bool}
+volumes: name $in-tree-volumes persistentVolumeClaim{claimName readOnly=bool} ephemeral{volumeClaimTemplate{}}
+  image{reference}
+pod-spec: nodeName schedulerName priorityClassName preemptionPolicy restartPolicy priority=int overhead=quantities
+  nodeSelector=text-map hostNetwork=bool terminationGracePeriodSeconds=long containers[$containers]
+  initContainers[$containers] resources{$resources} affinity~{$affinity} tolerations[key operator value effect
+  tolerationSeconds=long] topologySpreadConstraints[$spread] volumes[$volumes] schedulingGates[name]
+  resourceClaims[name resourceClaimName resourceClaimTemplateName]
+container-statuses: name allocatedResources=quantities restartCount=int resources{$resources} state{waiting{reason
+  message}} lastState{terminated{exitCode=int reason}}
+conditions: type status reason message lastTransitionTime=time lastHeartbeatTime=time
+topology: mode highestTierAllowed=int highestTierName
+node-groups: requiredDuringSchedulingIgnoredDuringExecution=texts
+  preferredDuringSchedulingIgnoredDuringExecution=texts
+cel-selectors: cel{expression}
+device-request: deviceClassName allocationMode count=long capacity{requests=quantities} selectors[$cel-selectors]
+  tolerations[key operator value effect]
+device-requests: name $device-request exactly{adminAccess=bool $device-request} firstAvailable[name $device-request]
+device-results: request driver pool device shareID adminAccess=bool consumedCapacity=quantities
+counters: value=quantity
+range: min=quantity max=quantity step=quantity
+device-place: nodeName allNodes=bool nodeSelector{$node-selector}
+devices: name bindingConditions=texts bindsToNode=bool allowMultipleAllocations=bool $device-place
+  attributes*{int=long bool=bool string version} capacity*{value=quantity requestPolicy{default=quantity
+  validValues=quantity-list validRange{$range}}} consumesCounters[counterSet counters*{$counters}] taints[key value
+  effect]
+policies: event events=texts action
+Node: $object spec{unschedulable=bool taints[key value effect timeAdded=time]} status{allocatable=quantities
+  capacity=quantities volumesInUse=texts conditions[$conditions] images[names=texts sizeBytes=long]
+  nodeInfo{kubeletVersion}}
+Pod: $object spec{$pod-spec} status~{phase reason message nominatedNodeName startTime=time conditions[$conditions]
+  containerStatuses[$container-statuses] initContainerStatuses[$container-statuses] resourceClaimStatuses[name
+  resourceClaimName]}
+PodGroup: $object spec{minMember=int minResources=quantities queue priorityClassName minTaskMember=ints-by-name
+  networkTopology{$topology} subGroupPolicy[name subGroupSize=int minSubGroups=int matchLabelKeys=texts
+  labelSelector{$label-selector} networkTopology{$topology}]} status{phase running=int succeeded=int failed=int
+  conditions[type status reason message transitionID lastTransitionTime=time]}
+Queue: $object spec{weight=int priority=int parent reclaimable=bool preemptable=bool dequeueStrategy
+  capability=quantities deserved=quantities guarantee{resource=quantities} affinity{nodeGroupAffinity{$node-groups}
+  nodeGroupAntiAffinity{$node-groups}}} status{state allocated=quantities reservation{nodes=texts
+  resource=quantities}}
+PriorityClass: kind apiVersion value=int globalDefault=bool preemptionPolicy metadata{$metadata}
+ResourceQuota: $object spec{hard=quantities scopes=texts scopeSelector{matchExpressions[scopeName operator
+  values=texts]}} status{hard=quantities used=quantities}
+PodDisruptionBudget: $object spec{minAvailable=int-or-text maxUnavailable=int-or-text selector{$label-selector}}
+  status{disruptionsAllowed=int currentHealthy=int desiredHealthy=int expectedPods=int disruptedPods=times-by-name}
+HyperNode: $object spec{tier=int tierName members[type selector{exactMatch{name} regexMatch{pattern}
+  labelMatch{$label-selector}}]}
+Numatopology: $object spec{policies=text-map resReserved=text-map numares*{allocatable capacity=int}
+  cpuDetail*{numa=int socket=int core=int} podAllocations[uid name namespace]}
+NodeShard: $object spec{nodesDesired=texts} status{nodesInUse=texts nodesToAdd=texts nodesToRemove=texts}
+CSINode: $object spec{drivers[name nodeID topologyKeys=texts allocatable{count=int}]}
+PersistentVolume: $object spec{capacity=quantities accessModes=texts storageClassName volumeMode
+  volumeAttributesClassName $in-tree-volumes claimRef{namespace name uid} nodeAffinity{required{$node-selector}}
+  csi{driver volumeHandle}} status{phase}
+PersistentVolumeClaim: $object spec{accessModes=texts storageClassName volumeName volumeMode volumeAttributesClassName
+  resources{$resources} selector{$label-selector}} status{phase}
+StorageClass: kind apiVersion provisioner parameters=text-map volumeBindingMode reclaimPolicy
+  allowVolumeExpansion=bool metadata{$metadata} allowedTopologies[matchLabelExpressions[key values=texts]]
+CSIDriver: $object spec{storageCapacity=bool attachRequired=bool}
+CSIStorageCapacity: kind apiVersion storageClassName capacity=quantity maximumVolumeSize=quantity metadata{$metadata}
+  nodeTopology{$label-selector}
+VolumeAttachment: $object spec{attacher nodeName source{persistentVolumeName}} status{attached=bool}
+Service: $object spec{selector=text-map}
+ReplicationController: $object spec{replicas=int selector=text-map}
+ReplicaSet: $object spec{replicas=int selector{$label-selector}}
+StatefulSet: $object spec{replicas=int selector{$label-selector}}
+Namespace: $object
+ResourceClaim: $object spec{devices{requests[$device-requests] constraints[requests=texts matchAttribute
+  distinctAttribute]}} status{allocation{nodeSelector{$node-selector} devices{results[$device-results]}}
+  reservedFor[apiGroup resource name uid]}
+ResourceSlice: $object spec{driver perDeviceNodeSelection=bool $device-place pool{name generation=long
+  resourceSliceCount=long} sharedCounters[name counters*{$counters}] devices[$devices]}
+DeviceTaintRule: $object spec{deviceSelector{driver pool device} taint{key value effect}}
+DeviceClass: $object spec{extendedResourceName selectors[$cel-selectors]}
+Job: $object spec{queue schedulerName priorityClassName minAvailable=int maxRetry=int volumes[volumeClaimName
+  volumeClaim{}] tasks[name topologyPolicy replicas=int minAvailable=int dependsOn{name=texts} policies[$policies]
+  template{metadata{labels=text-map annotations{$group-annotation}} spec{$pod-spec}}] policies[$policies]}
+  status{pending=int running=int succeeded=int failed=int terminating=int unknown=int retryCount=int state{phase
+  reason message lastTransitionTime=time} conditions[status lastTransitionTime=time]}
+JobFlow: $object spec{flows[name dependsOn{targets=texts}]} status{state{phase}}
+Event: kind apiVersion type reason message reportingComponent count=int firstTimestamp=time lastTimestamp=time
+  eventTime=time metadata{$metadata} involvedObject{kind namespace name uid} source{component} series{count=int
+  lastObservedTime=time}
+""",
+    {"group-annotation": {GROUP_ANNOTATION: TEXT}},
 )
-
-
-def _kind_shape(simple: str = "", **others: Shape) -> Struct:
-    return struct_of(f"kind apiVersion {simple}", metadata=_METADATA, **others)
-
-
-_REQUIREMENTS = structs_of("key operator values=texts")
-_LABEL_SELECTOR = struct_of("matchLabels=text-map", matchExpressions=_REQUIREMENTS)
-_NODE_TERM = struct_of(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
-_NODE_SELECTOR = struct_of(nodeSelectorTerms=ListOf(_NODE_TERM))
-_POD_TERM = struct_of(
-    "namespaces=texts topologyKey matchLabelKeys=texts mismatchLabelKeys=texts",
-    labelSelector=_LABEL_SELECTOR,
-    namespaceSelector=_LABEL_SELECTOR,
-)
-_POD_AFFINITY = alike_struct(
-    requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
-    preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight=int", podAffinityTerm=_POD_TERM),
-)
-_AFFINITY = alike_struct(
-    nodeAffinity=struct_of(
-        requiredDuringSchedulingIgnoredDuringExecution=_NODE_SELECTOR,
-        preferredDuringSchedulingIgnoredDuringExecution=structs_of("weight=int", preference=_NODE_TERM),
-    ),
-    podAffinity=_POD_AFFINITY,
-    podAntiAffinity=_POD_AFFINITY,
-)
-_SPREAD = structs_of(
-    "maxSkew=int topologyKey whenUnsatisfiable minDomains=int nodeAffinityPolicy nodeTaintsPolicy matchLabelKeys=texts",
-    labelSelector=_LABEL_SELECTOR,
-)
-_RESOURCES = struct_of("requests=quantities limits=quantities", claims=structs_of("name request"))
-_CONTAINERS = structs_of(
-    "name image restartPolicy",
-    resources=_RESOURCES,
-    ports=structs_of("containerPort=int hostPort=int protocol hostIP name"),
-)
-_IN_TREE_VOLUMES = fields_of(
-    gcePersistentDisk=struct_of("pdName readOnly=bool"),
-    awsElasticBlockStore=struct_of("volumeID readOnly=bool"),
-    azureDisk=struct_of("diskName diskURI readOnly=bool"),
-    cinder=struct_of("volumeID readOnly=bool"),
-    portworxVolume=struct_of("volumeID readOnly=bool"),
-    iscsi=struct_of("iqn targetPortal lun=int readOnly=bool"),
-    rbd=struct_of("monitors=texts image pool readOnly=bool"),
-)
-_VOLUMES = structs_of(
-    "name",
-    **_IN_TREE_VOLUMES,
-    persistentVolumeClaim=struct_of("claimName readOnly=bool"),
-    ephemeral=struct_of(volumeClaimTemplate=struct_of()),
-    image=struct_of("reference"),
-)
-_POD_SPEC = struct_of(
-    "nodeName schedulerName priorityClassName preemptionPolicy restartPolicy priority=int "
-    "overhead=quantities nodeSelector=text-map hostNetwork=bool terminationGracePeriodSeconds=long",
-    containers=_CONTAINERS,
-    initContainers=_CONTAINERS,
-    resources=_RESOURCES,
-    affinity=_AFFINITY,
-    tolerations=structs_of("key operator value effect tolerationSeconds=long"),
-    topologySpreadConstraints=_SPREAD,
-    volumes=_VOLUMES,
-    schedulingGates=structs_of("name"),
-    resourceClaims=structs_of("name resourceClaimName resourceClaimTemplateName"),
-)
-_CONTAINER_STATUSES = structs_of(
-    "name allocatedResources=quantities restartCount=int",
-    resources=_RESOURCES,
-    state=struct_of(waiting=struct_of("reason message")),
-    lastState=struct_of(terminated=struct_of("exitCode=int reason")),
-)
-_CONDITIONS = structs_of("type status reason message lastTransitionTime=time lastHeartbeatTime=time")
-_TOPOLOGY = struct_of("mode highestTierAllowed=int highestTierName")
-_NODE_GROUPS = struct_of(
-    "requiredDuringSchedulingIgnoredDuringExecution=texts preferredDuringSchedulingIgnoredDuringExecution=texts"
-)
-
-_CEL_SELECTORS = structs_of(cel=struct_of("expression"))
-_DEVICE_REQUEST = fields_of(
-    "deviceClassName allocationMode count=long",
-    capacity=struct_of("requests=quantities"),
-    selectors=_CEL_SELECTORS,
-    tolerations=structs_of("key operator value effect"),
-)
-_DEVICE_REQUESTS = structs_of(
-    "name",
-    **_DEVICE_REQUEST,
-    exactly=struct_of("adminAccess=bool", **_DEVICE_REQUEST),
-    firstAvailable=structs_of("name", **_DEVICE_REQUEST),
-)
-_DEVICE_RESULTS = structs_of("request driver pool device shareID adminAccess=bool consumedCapacity=quantities")
-_COUNTERS = MapOf(struct_of("value=quantity"))
-_RANGE = struct_of("min=quantity max=quantity step=quantity")
-_DEVICE_PLACE = fields_of("nodeName allNodes=bool", nodeSelector=_NODE_SELECTOR)
-_DEVICES = structs_of(
-    "name bindingConditions=texts bindsToNode=bool allowMultipleAllocations=bool",
-    **_DEVICE_PLACE,
-    attributes=MapOf(struct_of("int=long bool=bool string version")),
-    capacity=MapOf(
-        struct_of(
-            "value=quantity",
-            requestPolicy=struct_of("default=quantity", validValues=ListOf(QUANTITY), validRange=_RANGE),
-        )
-    ),
-    consumesCounters=structs_of("counterSet", counters=_COUNTERS),
-    taints=structs_of("key value effect"),
-)
-_POLICIES = structs_of("event events=texts action")
-
-SHAPES: Mapping[str, Struct] = {
-    "Node": _kind_shape(
-        spec=struct_of("unschedulable=bool", taints=structs_of("key value effect timeAdded=time")),
-        status=struct_of(
-            "allocatable=quantities capacity=quantities volumesInUse=texts",
-            conditions=_CONDITIONS,
-            images=structs_of("names=texts sizeBytes=long"),
-            nodeInfo=struct_of("kubeletVersion"),
-        ),
-    ),
-    "Pod": _kind_shape(
-        spec=_POD_SPEC,
-        status=alike_struct(
-            "phase reason message nominatedNodeName startTime=time",
-            conditions=_CONDITIONS,
-            containerStatuses=_CONTAINER_STATUSES,
-            initContainerStatuses=_CONTAINER_STATUSES,
-            resourceClaimStatuses=structs_of("name resourceClaimName"),
-        ),
-    ),
-    "PodGroup": _kind_shape(
-        spec=struct_of(
-            "minMember=int minResources=quantities queue priorityClassName",
-            minTaskMember=MapOf(INT),
-            networkTopology=_TOPOLOGY,
-            subGroupPolicy=structs_of(
-                "name subGroupSize=int minSubGroups=int matchLabelKeys=texts",
-                labelSelector=_LABEL_SELECTOR,
-                networkTopology=_TOPOLOGY,
-            ),
-        ),
-        status=struct_of(
-            "phase running=int succeeded=int failed=int",
-            conditions=structs_of("type status reason message transitionID lastTransitionTime=time"),
-        ),
-    ),
-    "Queue": _kind_shape(
-        spec=struct_of(
-            "weight=int priority=int parent reclaimable=bool preemptable=bool dequeueStrategy "
-            "capability=quantities deserved=quantities",
-            guarantee=struct_of("resource=quantities"),
-            affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
-        ),
-        status=struct_of("state allocated=quantities", reservation=struct_of("nodes=texts resource=quantities")),
-    ),
-    "PriorityClass": _kind_shape("value=int globalDefault=bool preemptionPolicy"),
-    "ResourceQuota": _kind_shape(
-        spec=struct_of(
-            "hard=quantities scopes=texts",
-            scopeSelector=struct_of(matchExpressions=structs_of("scopeName operator values=texts")),
-        ),
-        status=struct_of("hard=quantities used=quantities"),
-    ),
-    "PodDisruptionBudget": _kind_shape(
-        spec=struct_of("minAvailable=int-or-text maxUnavailable=int-or-text", selector=_LABEL_SELECTOR),
-        status=struct_of(
-            "disruptionsAllowed=int currentHealthy=int desiredHealthy=int expectedPods=int", disruptedPods=MapOf(TIME)
-        ),
-    ),
-    "HyperNode": _kind_shape(
-        spec=struct_of(
-            "tier=int tierName",
-            members=structs_of(
-                "type",
-                selector=struct_of(
-                    exactMatch=struct_of("name"), regexMatch=struct_of("pattern"), labelMatch=_LABEL_SELECTOR
-                ),
-            ),
-        )
-    ),
-    "Numatopology": _kind_shape(
-        spec=struct_of(
-            "policies=text-map resReserved=text-map",
-            numares=MapOf(struct_of("allocatable capacity=int")),
-            cpuDetail=MapOf(struct_of("numa=int socket=int core=int")),
-            podAllocations=structs_of("uid name namespace"),
-        )
-    ),
-    "NodeShard": _kind_shape(
-        spec=struct_of("nodesDesired=texts"), status=struct_of("nodesInUse=texts nodesToAdd=texts nodesToRemove=texts")
-    ),
-    "CSINode": _kind_shape(
-        spec=struct_of(drivers=structs_of("name nodeID topologyKeys=texts", allocatable=struct_of("count=int")))
-    ),
-    "PersistentVolume": _kind_shape(
-        spec=struct_of(
-            "capacity=quantities accessModes=texts storageClassName volumeMode volumeAttributesClassName",
-            **_IN_TREE_VOLUMES,
-            claimRef=struct_of("namespace name uid"),
-            nodeAffinity=struct_of(required=_NODE_SELECTOR),
-            csi=struct_of("driver volumeHandle"),
-        ),
-        status=struct_of("phase"),
-    ),
-    "PersistentVolumeClaim": _kind_shape(
-        spec=struct_of(
-            "accessModes=texts storageClassName volumeName volumeMode volumeAttributesClassName",
-            resources=_RESOURCES,
-            selector=_LABEL_SELECTOR,
-        ),
-        status=struct_of("phase"),
-    ),
-    "StorageClass": _kind_shape(
-        "provisioner parameters=text-map volumeBindingMode reclaimPolicy allowVolumeExpansion=bool",
-        allowedTopologies=structs_of(matchLabelExpressions=structs_of("key values=texts")),
-    ),
-    "CSIDriver": _kind_shape(spec=struct_of("storageCapacity=bool attachRequired=bool")),
-    "CSIStorageCapacity": _kind_shape(
-        "storageClassName capacity=quantity maximumVolumeSize=quantity", nodeTopology=_LABEL_SELECTOR
-    ),
-    "VolumeAttachment": _kind_shape(
-        spec=struct_of("attacher nodeName", source=struct_of("persistentVolumeName")), status=struct_of("attached=bool")
-    ),
-    "Service": _kind_shape(spec=struct_of("selector=text-map")),
-    "ReplicationController": _kind_shape(spec=struct_of("replicas=int selector=text-map")),
-    "ReplicaSet": _kind_shape(spec=struct_of("replicas=int", selector=_LABEL_SELECTOR)),
-    "StatefulSet": _kind_shape(spec=struct_of("replicas=int", selector=_LABEL_SELECTOR)),
-    "Namespace": _kind_shape(),
-    "ResourceClaim": _kind_shape(
-        spec=struct_of(
-            devices=struct_of(
-                requests=_DEVICE_REQUESTS, constraints=structs_of("requests=texts matchAttribute distinctAttribute")
-            )
-        ),
-        status=struct_of(
-            allocation=struct_of(nodeSelector=_NODE_SELECTOR, devices=struct_of(results=_DEVICE_RESULTS)),
-            reservedFor=structs_of("apiGroup resource name uid"),
-        ),
-    ),
-    "ResourceSlice": _kind_shape(
-        spec=struct_of(
-            "driver perDeviceNodeSelection=bool",
-            **_DEVICE_PLACE,
-            pool=struct_of("name generation=long resourceSliceCount=long"),
-            sharedCounters=structs_of("name", counters=_COUNTERS),
-            devices=_DEVICES,
-        )
-    ),
-    "DeviceTaintRule": _kind_shape(
-        spec=struct_of(deviceSelector=struct_of("driver pool device"), taint=struct_of("key value effect"))
-    ),
-    "DeviceClass": _kind_shape(spec=struct_of("extendedResourceName", selectors=_CEL_SELECTORS)),
-    "Job": _kind_shape(
-        spec=struct_of(
-            "queue schedulerName priorityClassName minAvailable=int maxRetry=int",
-            volumes=structs_of("volumeClaimName", volumeClaim=struct_of()),
-            tasks=structs_of(
-                "name topologyPolicy replicas=int minAvailable=int",
-                dependsOn=struct_of("name=texts"),
-                policies=_POLICIES,
-                template=struct_of(
-                    metadata=struct_of("labels=text-map", annotations=struct_of(GROUP_ANNOTATION)), spec=_POD_SPEC
-                ),
-            ),
-            policies=_POLICIES,
-        ),
-        status=struct_of(
-            "pending=int running=int succeeded=int failed=int terminating=int unknown=int retryCount=int",
-            state=struct_of("phase reason message lastTransitionTime=time"),
-            conditions=structs_of("status lastTransitionTime=time"),
-        ),
-    ),
-    "JobFlow": _kind_shape(
-        spec=struct_of(flows=structs_of("name", dependsOn=struct_of("targets=texts"))),
-        status=struct_of(state=struct_of("phase")),
-    ),
-    "Event": _kind_shape(
-        "type reason message reportingComponent count=int firstTimestamp=time lastTimestamp=time eventTime=time",
-        involvedObject=struct_of("kind namespace name uid"),
-        source=struct_of("component"),
-        series=struct_of("count=int lastObservedTime=time"),
-    ),
-}
 """The fields that are read, for every kind that a snapshot keeps."""
 
 

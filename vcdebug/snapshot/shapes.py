@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from marshal import dumps
@@ -452,26 +452,49 @@ SIMPLE_SHAPES: Final[Mapping[str, Shape]] = {
     "quantities": QUANTITIES,
     "texts": TEXTS,
     "text-map": TEXT_MAP,
+    "ints-by-name": MapOf(INT),
+    "times-by-name": MapOf(TIME),
+    "quantity-list": ListOf(QUANTITY),
 }
 """Type → its shape, for fields without fields of their own."""
 
 
-def fields_of(simple: str = "", /, **others: Shape) -> dict[str, Shape]:
-    """Fields of a mapping: `simple` lists those of SIMPLE_SHAPES, as `name=type`, or as `name` for texts."""
-    words = (word.partition("=") for word in simple.split())
-    return {name: SIMPLE_SHAPES[kind] for name, _, kind in words} | others
+Fields = dict[str, Shape]
+_PART: Final = re.compile(r"(\$?)([\w.-]+)(?:=([\w-]+))?([\[{]|~\{|\*\{)?|[\]}]")
 
 
-def struct_of(simple: str = "", /, **others: Shape) -> Struct:
-    """A mapping with these fields, written as for `fields_of`."""
-    return Struct(fields_of(simple, **others))
+def read_shapes(text: str, parts: Mapping[str, Fields]) -> dict[str, Struct]:
+    """The shape of each kind, from a text with entries `Kind: fields`, and `part: fields` for what kinds share.
+
+    A field is a name of a text, `name=type` with a type of SIMPLE_SHAPES, a mapping `name{fields}`, a list of mappings
+    `name[fields]`, or a mapping with free keys `name*{fields}`; `name~{fields}` is equal in many objects and so shared
+    as a whole. `$part` stands for the fields of a part.
+    """
+    known, nested = dict(parts), dict[str, Shape]()
+    for entry in re.split(r"\n(?=\S)", text.strip()):
+        name, _, fields = entry.partition(":")
+        known[name] = _read_fields(_PART.finditer(fields), known, nested)
+    return {name: Struct(fields) for name, fields in known.items() if name[0].isupper()}
 
 
-def alike_struct(simple: str = "", /, **others: Shape) -> Struct:
-    """A mapping with these fields that is equal in many objects, and so is shared as a whole."""
-    return Struct(fields_of(simple, **others), alike=True)
+def _read_fields(words: Iterator[re.Match[str]], parts: Mapping[str, Fields], nested: dict[str, Shape]) -> Fields:
+    """The fields up to the closing bracket; equal ones in brackets are one shape of `nested`, which shares more."""
+    fields: Fields = {}
+    for word in words:
+        mark, name, kind, opening = word.groups()
+        if name is None:
+            break
+        if mark:
+            fields |= parts[name]
+        elif opening:
+            inner = _read_fields(words, parts, nested)
+            key = f"{opening}{[(field, id(shape)) for field, shape in inner.items()]}"
+            fields[name] = nested.setdefault(key, _nested_shape(opening, inner))
+        else:
+            fields[name] = SIMPLE_SHAPES[kind or ""]
+    return fields
 
 
-def structs_of(simple: str = "", /, **others: Shape) -> ListOf:
-    """A list of mappings with these fields."""
-    return ListOf(struct_of(simple, **others))
+def _nested_shape(opening: str, fields: Fields) -> Shape:
+    shape = Struct(fields, alike=opening == "~{")
+    return ListOf(shape) if opening == "[" else MapOf(shape) if opening == "*{" else shape

@@ -171,11 +171,8 @@ def fixes_table(search: FixSearch, job: JobId) -> Table:
 
     plans = search.best_plans
     rows = [_fix_row(number, plan) for number, plan in enumerate(plans)]
-    works = bool(plans) and plans[0].is_proven
-    tried = count_noun(search.trial_count, "cycle")
-    words = (
-        f"these changes work (tested in {tried})" if works else f"changes that get the job further (tested in {tried})"
-    )
+    what = "these changes work" if plans and plans[0].is_proven else "changes that get the job further"
+    words = f"{what} (tested in {count_noun(search.trial_count, 'cycle')})"
     head: tuple[Line, ...] = (make_line(muted_piece(words)), ()) if rows else ()
     conclusion = describe_conclusion(search)
     foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {conclusion}", "bad")),) if conclusion else ()
@@ -190,7 +187,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
         Piece(str(number + 1)),
         Piece(tried.plan_words, "strong"),
         Piece(f"{mark} {describe_result(tried)}", "good" if tried.is_proven else "muted"),
-        muted_piece("; ".join(tried.outcome.costs) or "no other job is affected"),
+        muted_piece(tried.side_effects or "no other job is affected"),
         muted_piece(ADVICE_OWNER[tried.plan.worst_harm]),
     )
     return Row(str(number), cells)

@@ -175,7 +175,7 @@ def _iter_with_fixes(
     left = MAX_TESTED_EVENTS
     for answer in answers:
         reason = "not tested"
-        search = search_few_fixes(recording, answer) if left > 0 and not answer.scheduled else None
+        search = search_few_fixes(recording, answer) if left > 0 and answer.wants_fixes else None
         if search is not None:
             left -= search.trial_count * len(recording)
             if plans := short_plans(search):

@@ -61,9 +61,7 @@ def _json_number(value: float) -> float | int | str:
 
 
 MAX_FACTS = 3
-MAX_EVIDENCE_ROWS = 2
 MAX_ADVICE_LINES = 3
-MAX_BLOCKERS = 1
 """Maximum numbers of entries per part of the short answer; --verbose shows all."""
 
 
@@ -96,14 +94,19 @@ def explanation_blocks(
 
 
 def _evidence_blocks(explanation: Explanation, *, verbose: bool) -> Iterator[Block]:
-    """The cause code, the arithmetic behind the first line, and the events that prove it; in short, one of each."""
-    lines = explanation.dominant.lines
+    """The cause code, the arithmetic behind the first line, and the events that prove it; in short, the event that
+    decides, else the arithmetic, in one line.
+    """
+    lines, title = explanation.dominant.lines, f"Evidence (cause: {explanation.cause_code})"
     rows = [f"event {event.seq}: {event.text}" for event in explanation.dominant.evidence]
-    rows = rows[::-1] if not verbose and explanation.cause_code in DECIDED_LAST else rows
-    shown = [*lines, *rows] if verbose else [*lines[:1], *rows][:MAX_EVIDENCE_ROWS]
     yield make_paragraph("")
-    yield make_paragraph(f"Evidence (cause: {explanation.cause_code})", "title")
-    yield from (make_paragraph(text, indent=2) for text in shown)
+    if verbose:
+        yield make_paragraph(title, "title")
+        yield from (make_paragraph(text, indent=2) for text in (*lines, *rows))
+        return
+    deciding = rows[::-1] if explanation.cause_code in DECIDED_LAST else rows
+    shown = next(iter((*deciding, *lines)), "")
+    yield make_paragraph(f"{title}: {shown}" if shown else title, "muted")
 
 
 def _cut_list(texts: Sequence[str], limit: int, noun: str, *, verbose: bool) -> Sequence[str]:
@@ -123,9 +126,9 @@ def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(explanation.contributing, key=lambda finding: finding.cause == Cause.MIXED)
     further = [finding for finding in others if finding.reason not in explanation.dominant.full_text]
-    surplus = len(further) - MAX_BLOCKERS
+    surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
-    for finding in further[:MAX_BLOCKERS]:
+    for finding in further[:1]:
         yield make_paragraph(f"Also: {finding.reason} ({finding.cause}){more}", indent=2)
 
 
@@ -189,7 +192,7 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
     """What shows more about a job: options in one line, or all commands with --verbose."""
-    can_prove = not (args.prove or explanation.scheduled or is_all_outside(explanation))
+    can_prove = explanation.wants_fixes and not args.prove and not is_all_outside(explanation)
     proving = ("more fixes with their edits" if tested else "tested fixes") if can_prove else ""
     if not args.verbose:
         options = [f"--prove for {proving}"] if proving else []
@@ -227,7 +230,7 @@ def write_explanation(
     if not args.json:
         from vcdebug.cli.reports.contents import input_problem_lines  # `ask` and `script` use this module without it
 
-        if not args.prove and not explanation.scheduled:
+        if not args.prove and explanation.wants_fixes:
             tested = tuple(short_fix_blocks_of(recording, explanation))
         names = recording.job_names
         blocks = explanation_blocks(explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested)
@@ -238,7 +241,7 @@ def write_explanation(
     if not args.prove:
         write_blocks(going_on, output)
         return answer
-    if explanation.scheduled:
+    if not explanation.wants_fixes:
         return {**answer, "remedies": []}
     from vcdebug.cli.reports import fixes
 

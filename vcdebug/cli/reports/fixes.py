@@ -64,7 +64,7 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
 
 
 def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
-    costs = "; ".join(remedy.outcome.costs) or "no other job is affected"
+    costs = remedy.side_effects or "no other job is affected"
     yield make_paragraph(f"{number}. {remedy.plan_words}", indent=2)
     yield make_paragraph(
         f"{describe_result(remedy)}; {costs}  [{ADVICE_OWNER[remedy.plan.worst_harm]}]",

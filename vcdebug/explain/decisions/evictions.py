@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
+from vcdebug.explain.answer import Flaw, with_flaw
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -113,13 +114,13 @@ def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction
     return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end)
 
 
-def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
-    """Yields sentences about evictions: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
+def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | Flaw]:
+    """Yields sentences and flaws: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
     evictions, facts_of = carried_out(view.recording), view.recording.conf.facts_of
     own = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     if own:
         yield from _deciding_tier_facts(view, own[0])
-        yield from milder_nodes_facts(view.recording, own[0])
+        yield from with_flaw(Flaw.MILDER_VICTIM, milder_nodes_facts(view.recording, own[0]))
         yield from _priority_facts(view, own)
     calls = victim_question_before(view.recording, own[0].seq) if own else None
     silent = [vote for vote in (calls.votes if calls is not None else ()) if vote.state == "switched off"]
@@ -127,8 +128,8 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str]:
     yield from _broken_gang_facts(view, victims, next(off, ""))
     planned = [eviction for eviction in evictions if eviction.victim in victims]
     yield from useless_facts(view.recording, planned)
-    yield from _queue_left_facts(view, planned)
-    yield from _fewer_victims_facts(view, planned)
+    yield from with_flaw(Flaw.BELOW_DESERVED, _queue_left_facts(view, planned))
+    yield from with_flaw(Flaw.MANY_VICTIMS, _fewer_victims_facts(view, planned))
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: str) -> Iterator[str]:

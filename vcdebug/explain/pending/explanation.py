@@ -21,8 +21,10 @@ from vcdebug.explain.answer import (
     Explanation,
     ExplanationStep,
     Finding,
+    Flaw,
     seconds_since,
     sort_by_harm,
+    with_flaw,
 )
 from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject, view_of
@@ -117,7 +119,11 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         # Several gates can find the same cause; the first finding is the nearest to the decision.
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
-    dominant, steps = first.with_additions(*_iter_additions(view, first.cause)), tuple[ExplanationStep, ...]()
+    turns = _turn_facts(view) if first.cause in ROOM_CAUSES and view.detailed else ()
+    # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
+    dominant = first.with_additions(*_iter_additions(view, first.cause))
+    dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)
+    steps = tuple[ExplanationStep, ...]()
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     if dominant.cause not in HAS_CAUSES:
@@ -170,7 +176,7 @@ def _condition_facts(view: JobView) -> tuple[str, ...]:
 
 
 def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
-    """Yields facts and advice that go with a cause: jobs admitted instead, minMember, the queue's order."""
+    """Yields facts and advice that go with a cause: jobs admitted instead, minMember."""
     if cause in (Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY):
         yield from _admitted_instead(view)
     ready, minimum, has_room_cause = view.job.ready_task_num(), view.job.min_available, cause in ROOM_CAUSES
@@ -180,7 +186,6 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
         elif ready and has_room_cause:
             # A gang that lost pods: what is short is only a part of it.
             yield f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
-    yield from _turn_facts(view) if has_room_cause and view.detailed else ()
 
 
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
@@ -276,7 +281,7 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:
         passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()
-        return finding.with_additions(*passing)
+        return finding.with_additions(*with_flaw(Flaw.PASSED, passing))
     return finding.with_additions(*taker_facts(fits, takers), *taker_advice(fits, takers), in_front=True)
 
 

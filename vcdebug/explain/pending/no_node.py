@@ -12,6 +12,7 @@ from vcdebug.explain.answer import (
     ConstraintFailure,
     Evidence,
     Finding,
+    Flaw,
     Number,
     amount_number,
     amount_numbers,
@@ -207,8 +208,10 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
         misfit_words = f"the only node, {only_node}, does not {'currently ' if temporary else ''}fit {task.name}"
     selector = task.pod.spec.get("nodeSelector") or {}
     labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
-    facts = [f"{task.name} has nodeSelector {labels}."] if labels else []
-    facts += [*failure_facts(failures), *([] if temporary else [EVICTIONS_CANNOT_HELP])]
+    facts = failure_facts(failures)
+    is_named = all(f"{key}={value}" in text for key, value in selector.items() for text in [" ".join(facts)])
+    facts += [] if is_named else [f"{task.name} has nodeSelector {labels}."]
+    facts += [] if temporary else [EVICTIONS_CANNOT_HELP]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
     return _build_finding(room, Cause.UNRESOLVABLE, reason, advice, {}, facts)
 
@@ -296,12 +299,14 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     failures = find_constraint_failures(fits)
     facts += failure_facts(failures)
     takers = room_takers(fits)
-    facts += (taker_facts(fits, takers) if takers.tasks else passing_facts(fits)) or user_facts(fits)
+    passing = [] if takers.tasks else passing_facts(fits)
+    facts += (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)
     deadlock, ending_advice = deadlocked_gangs(fits)
     movable, moving = own_users(fits)
     facts = [*deadlock, *movable, *facts]
     advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
-    return _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, taker_evidence(takers))
+    finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, taker_evidence(takers))
+    return finding.with_additions(Flaw.PASSED) if passing else finding
 
 
 def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:

@@ -265,10 +265,9 @@ def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
             drivers = csi_drivers(snapshot, (name for node in near for name, _ in node.short))
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"
             ignored = ",".join((*snapshot.flags.ignored_provisioners, *drivers))
-            start = (
-                f"Start the scheduler with --ignored-provisioners={ignored} (only predicates then count its volumes)."
-            )
-            advice = Advice.cluster_admin(start, f"flag:ignored-provisioners={ignored}")._replace(repairs=True)
+            start = f"Start the scheduler with --ignored-provisioners={ignored}"
+            words, edit = f"{start} (only predicates then count its volumes).", f"flag:ignored-provisioners={ignored}"
+            advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
             holders = join_names(mounting_pods, MAX_HOLDERS)
             text = f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}"
             yield ConstraintFailure(text, (advice,))
@@ -319,9 +318,8 @@ def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
         use = Advice.for_owner(f"Name claim {close} in the pods' volumes instead of {name}.", *edits)
         create = Advice.for_owner(f"Create PersistentVolumeClaim {name}, or name an existing one in the pod's volumes.")
         suggestion = f"; did you mean {close}?" if close else ""
-        existing_text = (
-            f"the namespace has {join_names(existing_names, MAX_HOLDERS) if existing_names else 'none'}{suggestion}"
-        )
+        names = join_names(existing_names, MAX_HOLDERS) if existing_names else "none"
+        existing_text = f"the namespace has {names}{suggestion}"
         advice = (use._replace(repairs=True), create) if close else (create,)
         yield ConstraintFailure(
             f"PersistentVolumeClaim {name} is not in this snapshot ({existing_text})", advice, ConstraintKind.VOLUME

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
-from vcdebug.explain.answer import Advice, Evidence
+from vcdebug.explain.answer import IN_USE, Advice, Evidence
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
@@ -146,7 +146,8 @@ def passing_facts(fits: NodeFits) -> list[str]:
     free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
-    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
+    reserved = f"nothing is reserved for {fits.view.job.uid}: priority only orders jobs"
+    return [f"{started} of the {total} {name} that were free; {reserved}."]
 
 
 def jumping_facts(view: JobView) -> list[str]:
@@ -181,7 +182,7 @@ def user_facts(fits: NodeFits) -> list[str]:
     users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
     shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
     place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
-    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
+    return [f"{IN_USE} on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 
 
 _MAX_MOVED = 4

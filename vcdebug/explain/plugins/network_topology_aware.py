@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, pending_headline
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, Flaw, amount_numbers, counts, pending_headline
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -328,7 +328,7 @@ def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: S
 # HyperNodes of the pods that are placed
 
 
-def topology_facts(view: JobView) -> Iterator[str]:
+def topology_facts(view: JobView) -> Iterator[str | Flaw]:
     """Yields sentences about the HyperNodes of the placed pods: broken hard topologies, and soft ones that spread."""
     topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
     tier = topology.hard_tier() if topology is not None else None
@@ -339,6 +339,7 @@ def topology_facts(view: JobView) -> Iterator[str]:
         fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
         actions = join_names(action for action in view.actions if view.facts_of(action).evicts_by_pod)
         yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
+        yield Flaw.TOPOLOGY_BROKEN
     yield from _sibling_facts(view, tier)
     stated = object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
     homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in pod_nodes)

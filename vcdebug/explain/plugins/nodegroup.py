@@ -81,11 +81,11 @@ def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         rejects = f"{NodeGroup.name} rejects every node that belongs to a group ({join_names(no_affinity)})"
         advice = Advice.queue_admin(f"Queue {queue}: set spec.affinity.nodeGroupAffinity.")
         text = f"Queue {queue} has no node group in spec.affinity, so {rejects}"
-        yield ConstraintFailure(text, (advice,), ConstraintKind.NODE_GROUP)
-    if no_label and no_affinity:
         strict = f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {names}."
-        text = f"In strict mode also nodes without a group are rejected ({names})"
-        yield ConstraintFailure(text, (Advice.cluster_admin(strict),))
+        if no_label:
+            text += f", and in strict mode those without a group ({names})"
+        advised = (advice, *((Advice.cluster_admin(strict),) if no_label else ()))
+        yield ConstraintFailure(text, advised, ConstraintKind.NODE_GROUP)
     elif no_label:
         yield ConstraintFailure(f"{names} {'has' if len(no_label) == 1 else 'have'} no node-group label")
 

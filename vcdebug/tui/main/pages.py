@@ -146,7 +146,7 @@ class PageOpener(Struct, eq=False):
         from vcdebug.whatif.fixes.plan import describe_short_plan
         from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
-        search = None if answer.scheduled else search_few_fixes(recording, answer, self.tools.work.is_wanted)
+        search = None if not answer.wants_fixes else search_few_fixes(recording, answer, self.tools.work.is_wanted)
         plans = short_plans(search) if search is not None else []
         if not plans:
             return CommandReply()
@@ -238,7 +238,7 @@ class QuestionCommands(Struct, eq=False):
         from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
 
         explanation = explain_by_name(recording, job)
-        if explanation.scheduled:
+        if not explanation.wants_fixes:
             return CommandReply(text=f"{explanation.job} has what it needs: there is nothing to try")
         search, trials = start_search(recording, explanation), trials_of(recording, explanation)
         deadline = monotonic() + SEARCH_SECONDS

@@ -182,8 +182,9 @@ class FixSituation:
 
     @property
     def cause_codes(self) -> tuple[str, ...]:
-        """The codes of all causes, the dominant one first."""
-        return tuple(finding.cause for finding in (self.explanation.dominant, *self.explanation.contributing))
+        """The codes of all causes, the dominant one first, then the flaws."""
+        findings = (self.explanation.dominant, *self.explanation.contributing)
+        return (*(finding.cause for finding in findings), *(flaw.value for flaw in findings[0].flaws))
 
     @property
     def has_repair(self) -> bool:

@@ -41,6 +41,7 @@ def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         return
     yield from _propose_role_fixes(situation, group)
     yield from _propose_minimum_fixes(situation, group)
+    yield from _propose_subgroup_fixes(situation, group)
     yield from _propose_missing_pod_fixes(situation, group)
     yield from _propose_admission_fixes(situation, group)
     yield from _propose_topology_fixes(situation, group)
@@ -186,6 +187,22 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
         words = f"Bypass: minMember {group.min_member} -> {fix.AMOUNT_BLANK} of {job} {ignored}"
         amount, kind = fix.AmountRange(role_total, 1), fix.FixKind.BYPASS
         yield fix.job_fix(words, f"{path}={fix.AMOUNT_BLANK}", causes=_GANG_CAUSES, amount=amount, kind=kind)
+
+
+def _propose_subgroup_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
+    """Proposes to start with fewer subgroups of one kind, and a minMember without their pods."""
+    for at, policy in enumerate(group.sub_group_policies):
+        sizes = []
+        for count in range(policy.min_sub_groups - 1, 0, -1):
+            fewer = group.min_member - (policy.min_sub_groups - count) * (policy.sub_group_size or 1)
+            path = f"{situation.group_path}:spec"
+            edits = (f"{path}.subGroupPolicy[{at}].minSubGroups={count}", f"{path}.minMember={fewer}")
+            sizes += [fix.FixSize(f"{count} (minMember {fewer})", edits)] if fewer > 0 else []
+        field = f"minSubGroups of {policy.name} {policy.min_sub_groups}"
+        words = f"{situation.explanation.job}: {field} -> {fix.AMOUNT_BLANK}"
+        change = fix.job_fix(words, causes=_GANG_CAUSES, kind=fix.FixKind.SMALLER, aspect=f"subgroups {policy.name}")
+        if sizes:
+            yield change.with_sizes(*sizes)
 
 
 def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:

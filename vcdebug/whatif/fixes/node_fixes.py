@@ -33,7 +33,7 @@ from vcdebug.plugins import (
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
-from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import labels_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere, select_useful_nodes
@@ -427,7 +427,7 @@ def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes the correct names of misspelt switches, which the scheduler ignores."""
-    for option in (plugin for tier in _stated_tiers(situation) for plugin in tier):
+    for option in (plugin for tier in situation.recording.conf.stated_tiers() for plugin in tier):
         name = option.get("name")
         for key, value in option.items():
             meant = find_meant_switch(key)
@@ -438,15 +438,9 @@ def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             yield fix.cluster_fix(words, *edits, causes=(str(name),), kind=fix.FixKind.REPAIR)
 
 
-def _stated_tiers(situation: fix.FixSituation) -> list[list[JsonDict]]:
-    """The plugins of each tier as the configuration states them; empty if it cannot be read."""
-    document = object_in(load_yaml(situation.recording.conf.text))
-    return [object_list(tier.get("plugins")) for tier in object_list(document.get("tiers"))]
-
-
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes a separate tier for sla, so that a rejection in its tier cannot outvote its permit."""
-    tiers = _stated_tiers(situation)
+    tiers = situation.recording.conf.stated_tiers()
     if not tiers or SLA not in situation.recording.conf.plugin_names():
         return
     if [plugin.get("name") for plugin in tiers[0]] == [SLA]:

@@ -79,8 +79,13 @@ class TriedPlan(Struct, frozen=True):
 
     @property
     def is_worth_telling(self) -> bool:
-        """Whether the plan admits the job, or corrects what is wrong although another cause remains."""
-        return self.outcome.is_reached or self.outcome.admitted or self.plan.fixes[0].corrects
+        """Whether the plan places or admits the job, or corrects what is wrong."""
+        return self.outcome.is_reached or self.outcome.admitted or self.corrects
+
+    @property
+    def corrects(self) -> bool:
+        """Whether the plan corrects what the answer names, so that it is shown even if another cause remains."""
+        return self.plan.fixes[0].corrects and not self.outcome.has_flaw
 
     def does_more_than(self, other: TriedPlan) -> bool:
         """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
@@ -94,6 +99,11 @@ class TriedPlan(Struct, frozen=True):
     def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...], AssumedPods | None]:
         """A key that is equal for plans that change the same things with the same effect."""
         return self.plan.aspect_key, self.outcome.placed, self.outcome.costs, self.outcome.assumed
+
+    @property
+    def side_effects(self) -> str:
+        """What the plan changes for other jobs, in words; empty for nothing."""
+        return "; ".join(filter(None, (*self.outcome.costs, self.outcome.keeps)))
 
     @property
     def plan_words(self) -> str:
@@ -224,5 +234,5 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
 
 def describe_short_plan(remedy: TriedPlan) -> str:
     """The change, its effect, and the role that has to agree, in a line."""
-    effect = "; ".join((describe_result(remedy, short=True), *remedy.outcome.costs))
+    effect = "; ".join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
     return f"{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

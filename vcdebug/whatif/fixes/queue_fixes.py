@@ -73,7 +73,7 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     names = [name_of(manifest) for manifest in situation.snapshot.objects_of("Queue")]
     if situation.queue_name not in names:
         words = f"Create queue {situation.queue_name} (weight 1, Open)"
-        edit = f"Queue/{situation.queue_name}:+={_queue_manifest(1)}"
+        edit = f"Queue/{situation.queue_name}:+={queue_manifest(1)}"
         yield fix.queue_fix(words, edit, causes=("queue-missing",), kind=fix.FixKind.REPAIR, aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
@@ -83,7 +83,8 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield fix.queue_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="state")
 
 
-def _queue_manifest(weight: int) -> str:
+def queue_manifest(weight: int) -> str:
+    """A new Open queue with this weight, as an edit creates it."""
     return f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {weight}}}, status: {{state: Open}}}}"
 
 
@@ -161,7 +162,7 @@ def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     name = f"{situation.explanation.job.partition('/')[2]}-own"
     if situation.pod_group is None or any(name_of(queue) == name for queue in situation.snapshot.objects_of("Queue")):
         return
-    edits = (f"Queue/{name}:+={_queue_manifest(_LARGE_WEIGHT)}", f"{situation.group_path}:spec.queue={name}")
+    edits = (f"Queue/{name}:+={queue_manifest(_LARGE_WEIGHT)}", f"{situation.group_path}:spec.queue={name}")
     words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
     yield fix.queue_fix(words, *edits, causes=_LIMIT_CAUSES, kind=fix.FixKind.BYPASS, aspect="queue")
 

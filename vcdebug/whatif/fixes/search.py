@@ -69,7 +69,7 @@ class FixSearch:
     @property
     def best_plans(self) -> list[TriedPlan]:
         """The best plans: proven ones, then some that only admit the job; without proven ones, some that help."""
-        partial = [step for step in self._steps if step.outcome.admitted or step.outcome.placed > self._places]
+        partial = [step for step in self._steps if step.is_worth_telling or step.outcome.placed > self._places]
         if not self._working:
             return _best_of_each(partial)[:MAX_PARTIAL_PLANS]
         admitting = [step for step in self._steps if step.is_worth_telling and len(step.plan.fixes) == 1]
@@ -158,13 +158,15 @@ class FixSearch:
                 continue
             for plan, outcome in zip(batch, (yield [plan.all_edits for plan in batch]), strict=True):
                 self._outcomes[plan.all_edits] = outcome
-                if outcome is not None and outcome.is_reached:
-                    self._working.append(TriedPlan(plan, outcome))
-                elif outcome is not None and self._is_further(outcome) and len(plan.fixes) <= MAX_CHANGES:
-                    self._steps.append(TriedPlan(plan, outcome))
+                tried = TriedPlan(plan, outcome) if outcome is not None else None
+                if tried is not None and tried.is_proven:
+                    self._working.append(tried)
+                elif tried is not None and self._is_further(tried) and len(plan.fixes) <= MAX_CHANGES:
+                    self._steps.append(tried)
 
-    def _is_further(self, outcome: TrialOutcome) -> bool:
-        return outcome.admitted or outcome.cause != self._cause or outcome.placed > self._places
+    def _is_further(self, tried: TriedPlan) -> bool:
+        outcome = tried.outcome
+        return tried.corrects or outcome.admitted or outcome.cause != self._cause or outcome.placed > self._places
 
     def _furthest_steps(self, size: int) -> list[TriedPlan]:
         steps = [step for step in self._steps if len(step.plan.fixes) == size and step.outcome.fixes]
@@ -265,6 +267,9 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     is_repaired_outside = any(line.repairs and line.cannot_be_replayed for line in explanation.advised)
     is_hopeless = explanation.cause_code == Cause.CAPTURE_INCOMPLETE or is_repaired_outside
     proposed = [] if is_hopeless else propose_fixes(situation)
+    if explanation.scheduled:
+        flaws = [flaw.value for flaw in explanation.dominant.flaws]
+        proposed = [fix for fix in proposed if any(map(fix.is_for_cause, flaws))]
     relevant = len([fix for fix in proposed if any(fix.is_for_cause(cause) for cause in situation.cause_codes)])
     effects = cycle_effects(recording)
     places = len([effect for effect in (*effects.bound, *effects.pipelined) if effect.job == explanation.job])

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, join_names
-from vcdebug.explain.answer import Cause, Explanation
+from vcdebug.explain.answer import Cause, Explanation, Flaw
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import has_all_pods
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES
 from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
@@ -39,6 +40,7 @@ from vcdebug.whatif.fixes.fix import (
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes
+from vcdebug.whatif.fixes.placement_fixes import propose_placement_fixes
 from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_taint_fixes, propose_volume_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import find_refusal
@@ -89,16 +91,22 @@ class TrialOutcome(NamedTuple):
     """The number of other jobs' pods on added nodes without pods of the job, which explains extra nodes."""
     pending_count: int = 0
     """The number of the job's pods that are still Pending."""
+    has_flaw: bool = False
+    """Whether a flaw that the answer names remains."""
+    keeps: str = ""
+    """Pods that are no longer evicted for the job, in words."""
 
 
 class FixTrials:
     """Runs one cycle per trial, reusing an earlier recording; can be pickled and sent to another process."""
 
-    def __init__(self, snapshot: Snapshot, word: str, cause: str, before: PodPlaces) -> None:
+    def __init__(self, snapshot: Snapshot, word: str, cause: str, before: PodPlaces, flaws: Sequence[Flaw]) -> None:
         self._snapshot = snapshot
         self._subject_name = word
         self._cause = cause
         """The cause code of the job without any change."""
+        self._flaws = flaws
+        """What the cycle does without any change, and a fix avoids."""
         self._base_waiting = before
         self._latest_recording: Recording | None = None
         """A recording of a similar snapshot, whose parsed objects are reused."""
@@ -107,13 +115,14 @@ class FixTrials:
     def of_recording(cls, recording: Recording, explanation: Explanation) -> FixTrials:
         """Trials for one job, reusing its recording."""
         word = explanation.pod or explanation.job
-        trials = cls(recording.snapshot, word, explanation.cause_code, PodPlaces.at_end(recording))
+        before, flaws = PodPlaces.at_end(recording), explanation.dominant.flaws
+        trials = cls(recording.snapshot, word, explanation.cause_code, before, flaws)
         trials._base_recording = trials._latest_recording = recording
         return trials
 
-    def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces]]:
+    def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces, Sequence[Flaw]]]:
         """Pickle without the recording; another process reuses the recording of its own first trial."""
-        return FixTrials, (self._snapshot, self._subject_name, self._cause, self._base_waiting)
+        return FixTrials, (self._snapshot, self._subject_name, self._cause, self._base_waiting, self._flaws)
 
     def __call__(self, edits: EditTexts) -> TrialOutcome | None:
         """Run one trial; None for edits that fail, that the cluster would refuse, or that make the scheduler panic."""
@@ -135,8 +144,10 @@ class FixTrials:
         without_pods = (Cause.ADMITTED,) if self._cause == Cause.NOT_ENOUGH else (Cause.NOT_ENOUGH, Cause.ADMITTED)
         if explanation.cause_code in without_pods and not situation.own_pods:
             return self._with_pods(changed, recording, explanation)
-        has_new_cause = not explanation.scheduled and explanation.cause_code != self._cause
+        # For a placed job only changes of its placement are tried, not what another cause needs.
+        has_new_cause = not explanation.scheduled and self._cause not in (explanation.cause_code, *HAS_CAUSES)
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
+        outcome = outcome._replace(is_reached=outcome.is_reached and not outcome.has_flaw)
         missing_words = ""
         if explanation.scheduled and any("spec.minResources" in edit for edit in edits):
             base = FixSituation(self._base_recording, self._base_explanation)
@@ -158,6 +169,8 @@ class FixTrials:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
         known_nodes = self._node_names | {*placed.values()}
+        evicted_before = self._base_waiting.evicted if self._flaws else {}
+        kept = [job for task, job in evicted_before.items() if task not in after.evicted]
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -167,6 +180,8 @@ class FixTrials:
             explanation.sentence,
             tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
             (),
+            has_flaw=not {*self._flaws}.isdisjoint(explanation.dominant.flaws),
+            keeps=f"keeps {count_noun(len(kept), 'pod')} of {join_names(dict.fromkeys(kept))}" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
             other_pods_on_added_nodes=sum(effect.node not in known_nodes for effect in after.placements),
         )
@@ -286,6 +301,7 @@ FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
     propose_node_fixes,
     propose_configuration_fixes,
     propose_taint_fixes,
+    propose_placement_fixes,
 )
 """The functions that propose fixes, one line each."""
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
+from vcdebug.explain.answer import IN_USE, Advice, Cause, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
 from vcdebug.grouping import group_by_key
@@ -48,7 +48,10 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
     if fact_and_advice is None:
         return finding
     fact, advice = fact_and_advice
-    return replace(finding, facts=(fact, *finding.facts), advice=(*finding.advice, advice))
+    # In one line with the pods that hold the room: those of other workloads without a gang among them.
+    holders = [text for text in finding.facts[:1] if text.startswith(IN_USE)]
+    facts = (" ".join((fact, *holders)), *finding.facts[len(holders) :])
+    return replace(finding, facts=facts, advice=(*finding.advice, advice))
 
 
 def _stated_queue(view: JobView) -> tuple[str, Advice] | None:

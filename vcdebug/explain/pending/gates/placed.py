@@ -16,6 +16,7 @@ from vcdebug.explain.answer import (
     ConstraintFailure,
     Evidence,
     Finding,
+    Flaw,
     amount_numbers,
     counts,
     proof_of,
@@ -220,7 +221,7 @@ def _placed_finding(view: JobView, firm_tasks: Sequence[TaskInfo]) -> Finding:
         facts += filter(None, (placement_sentence(view.recording, bound[0].key),))
     headline = _placed_headline(view, cause, bound, pipelined, evictions)
     advice = tuple(_ending_advice(view, pipelined)) if cause == Cause.PIPELINED else ()
-    return Finding(cause, headline, numbers, evidence, advice, tuple(lines), tuple(facts))
+    return Finding(cause, headline, numbers, evidence, advice, tuple(lines)).with_additions(*facts)
 
 
 _OVERDUE_SECONDS = 300
@@ -266,8 +267,8 @@ TOPOLOGY_FACTS = "vcdebug.explain.plugins.network_topology_aware:topology_facts"
 
 def _placement_facts(
     view: JobView, cause: str, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
-) -> Iterator[str]:
-    """Yields sentences: broken topologies, terminating pods, why these victims, and pods that are still Pending."""
+) -> Iterator[str | Flaw]:
+    """Yields sentences and flaws: broken topologies, terminating pods, why these victims, and Pending pods."""
     group = view.job.pod_group
     if group.network_topology is not None or group.sub_group_policies:
         yield from resolve_reference(TOPOLOGY_FACTS)(view)

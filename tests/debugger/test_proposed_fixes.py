@@ -146,7 +146,7 @@ def test_the_fixes_of_a_users_question_give_what_they_say(case: Path) -> None:
     release = question.get("release")
     recording = replay_cycle(load_snapshot(case, release=release)) if release else recorded(case)
     explanation = explain_by_name(recording, question["job"])
-    search = None if explanation.scheduled else search_few_fixes(recording, explanation)
+    search = search_few_fixes(recording, explanation) if explanation.wants_fixes else None
     for one in short_plans(search) if search is not None else ():
         after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, one.plan.all_edits)))
         found = explain_by_name(after, question["job"])

@@ -51,6 +51,8 @@ def form_faults(found: Explanation, answer: str) -> Iterator[str]:
         if not finding.sentence.startswith((found.job, found.pod or found.job)):
             yield f"does not begin with its object: {finding.sentence}"
         yield from (f"no sentence: {fact}" for fact in finding.facts if not fact.endswith((".", "?")))
+    if "Evidence (cause: " not in answer.splitlines()[-1]:
+        yield f"the evidence of {found.job} has more than one line"
     placements = [text for _, text in found.dominant.evidence if PLACEMENT.match(text)]
     yield from (f"two placements of one pod: {one}" for one in placements if placements.count(one) > 1)
     lines = sum(max(1, -(-len(line) // COLUMNS)) for line in answer.splitlines())

@@ -318,7 +318,7 @@ QUESTIONS = (
     Question(
         4528,
         "predicates-unresolvable",
-        ("Queue plain has no node group", "In strict mode also nodes without a group are rejected (n3)"),
+        ("Queue plain has no node group", "and in strict mode those without a group (n3)"),
         {"nodes.unresolvable": 3},
         advice="Set strict: false in the arguments of nodegroup",
     ),

@@ -192,7 +192,7 @@ def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> s
 
 def follow_up_blocks(explanation: Explanation, args: Namespace, *, tested: bool) -> Iterator[Block]:
     """What shows more about a job: options in one line, or all commands with --verbose."""
-    can_prove = explanation.wants_fixes and not args.prove and not is_all_outside(explanation)
+    can_prove = not (args.prove or (explanation.scheduled and not tested) or is_all_outside(explanation))
     proving = ("more fixes with their edits" if tested else "tested fixes") if can_prove else ""
     if not args.verbose:
         options = [f"--prove for {proving}"] if proving else []

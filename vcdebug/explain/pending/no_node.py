@@ -209,8 +209,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     selector = task.pod.spec.get("nodeSelector") or {}
     labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
     facts = failure_facts(failures)
-    is_named = all(f"{key}={value}" in text for key, value in selector.items() for text in [" ".join(facts)])
-    facts += [] if is_named else [f"{task.name} has nodeSelector {labels}."]
+    facts += [f"{task.name} has nodeSelector {labels}."] if labels else []
     facts += [] if temporary else [EVICTIONS_CANNOT_HELP]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
     return _build_finding(room, Cause.UNRESOLVABLE, reason, advice, {}, facts)

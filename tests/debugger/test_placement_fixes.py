@@ -1,0 +1,77 @@
+"""A placed job's flaws: what the cycle did although a change avoids it, and the changes that do."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import recorded, recorded_path
+from vcdebug.explain.answer import Explanation, Flaw
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+
+STEPS = (
+    ("2622-which-victim-first", Flaw.MILDER_VICTIM, "gangpreempt instead of preempt", "keeps 1 pod of team/mid"),
+    ("2622-which-victim-first", Flaw.MILDER_VICTIM, 'preemptable -> "false"', "evicts 1 pod of team/low"),
+    ("5984-gangpreempt-evicts-ten-for-one", Flaw.MANY_VICTIMS, "preempt instead of gangpreempt", "keeps 9 pods"),
+    ("5896-queue-evicted-below-deserved", Flaw.BELOW_DESERVED, "Move capacity to tier 1", "capacity protects"),
+    (
+        "4533-topology-aware-preemption-across-racks",
+        Flaw.TOPOLOGY_BROKEN,
+        "Upgrade Volcano",
+        "Places 2 pods on n-0, n-1",
+    ),
+    (
+        "4690-small-jobs-pass-the-large-one",
+        Flaw.PASSED,
+        "guarantee 6 nvidia.com/gpu",
+        "team/small-1, team/small-2 below",
+    ),
+)
+
+
+def asked(case: Path) -> tuple[Recording, Explanation]:
+    question = json.loads((case / "question.json").read_text(encoding="utf-8"))
+    release = question.get("release")
+    recording = replay_cycle(load_snapshot(case, release=release)) if release else recorded(case)
+    return recording, explain_by_name(recording, question["job"])
+
+
+def shown(recording: Recording, answer: Explanation) -> list[TriedPlan]:
+    search = search_few_fixes(recording, answer)
+    assert search is not None
+    return short_plans(search)
+
+
+@pytest.mark.parametrize(("name", "flaw", "change", "effect"), STEPS)
+def test_a_flaw_has_a_tested_step_that_removes_it(name: str, flaw: Flaw, change: str, effect: str) -> None:
+    recording, answer = asked(recorded_path(f"threads/{name}"))
+    assert flaw in answer.dominant.flaws
+    (plan,) = [one for one in shown(recording, answer) if change in one.plan_words]
+    assert effect in describe_short_plan(plan)
+    after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, plan.plan.all_edits)))
+    remaining = explain_by_name(after, answer.job)
+    assert flaw not in remaining.dominant.flaws
+    assert plan.is_proven == remaining.scheduled
+
+
+def test_a_placed_job_without_a_flaw_gets_no_fixes() -> None:
+    recording = recorded(recorded_path("causes/preempt-works"))
+    answer = explain_by_name(recording, "ml/fraud-model")
+    assert answer.scheduled
+    assert not answer.wants_fixes
+
+
+def test_a_gang_of_subgroups_starts_with_fewer_of_them_and_is_said_to_lack_the_right_ones() -> None:
+    recording, answer = asked(recorded_path("threads/kthena532-decode-role-short"))
+    # allocate rolls back one statement per subgroup, of which the last alone had counted.
+    assert answer.sentence.endswith("found room for 5 of the 7 pods it needs at once (decode 3 of 3, prefill 2 of 4).")
+    (fewer,) = [one for one in shown(recording, answer) if "minSubGroups" in one.plan_words]
+    assert "serve/llm-0: minSubGroups of prefill 2 -> 1 (minMember 5)" == fewer.plan_words
+    assert fewer.is_proven

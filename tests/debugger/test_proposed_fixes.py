@@ -320,8 +320,8 @@ def test_a_class_whose_pods_may_not_preempt_is_not_proposed_and_one_effect_is_sh
 @pytest.mark.parametrize(("namespace", "deleted"), [("kube-system", False), ("apps", True)])
 def test_pods_of_the_cluster_itself_are_not_deleted_to_make_room(namespace: str, deleted: bool) -> None:
     held = [
-        pod_group("dns", phase="Running", namespace=namespace),
-        *pods("dns", 2, cpu="2", on="n1", namespace=namespace),
+        pod_group("dns", phase="Running", namespace=namespace, priority_class="mid"),
+        *pods("dns", 2, cpu="2", on="n1", namespace=namespace, priority=5),
     ]
     found = proven(protected_by_priority(*held, own=5), "default/j")
     assert deleted is any(words.startswith("Delete") for words in found)

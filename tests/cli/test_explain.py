@@ -231,7 +231,9 @@ def test_the_further_blocker_is_one_that_the_cause_does_not_imply(case: str, als
 def test_the_event_of_a_short_answer_is_the_one_that_decides(case: str, event: str) -> None:
     folder = recorded_path(case)
     job = json.loads((folder / "question.json").read_text())["job"]
-    assert re.search(rf"^Evidence \(cause: \S+\): event \d+: {event}", call(["explain", str(folder), job])[1], re.MULTILINE)
+    assert re.search(
+        rf"^Evidence \(cause: \S+\): event \d+: {event}", call(["explain", str(folder), job])[1], re.MULTILINE
+    )
 
 
 def test_a_survey_of_many_snapshots_names_the_one_that_its_example_is_from() -> None:

@@ -40,8 +40,12 @@ from vcdebug.whatif.fixes.fix import (
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes
-from vcdebug.whatif.fixes.placement_fixes import propose_placement_fixes
-from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_taint_fixes, propose_volume_fixes
+from vcdebug.whatif.fixes.pod_fixes import (
+    propose_placement_fixes,
+    propose_pod_fixes,
+    propose_taint_fixes,
+    propose_volume_fixes,
+)
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import find_refusal
 

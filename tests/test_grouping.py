@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from vcdebug.grouping import group_by_key, named_attributes, split_names
+from vcdebug.grouping import group_by_key, named_attributes, split_names, split_pairs
 
 
 def test_keys_and_things_keep_their_order() -> None:
@@ -18,6 +18,10 @@ def test_grouping_no_items_gives_no_groups() -> None:
 
 def test_names_of_a_text_keep_their_order() -> None:
     assert split_names("b a  c-*\n d") == ("b", "a", "c-*", "d")
+
+
+def test_pairs_of_a_text_keep_their_order_and_a_lone_word_stands_for_itself() -> None:
+    assert list(split_pairs("b=1 a\n c=x=y").items()) == [("b", "1"), ("a", "a"), ("c", "x=y")]
 
 
 def test_named_attributes_are_renamed_and_looked_up_in_parts() -> None:

@@ -21,9 +21,13 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+def split_pairs(text: str) -> dict[str, str]:
+    """Key → value, in the order of a text of `key=value`, or of one word that is both key and value."""
+    return {key: value or key for key, _, value in (word.partition("=") for word in text.split())}
+
+
 def named_attributes(thing: object, text: str) -> dict[str, Any]:  # Any: the type of each attribute
     """Key → attribute of the thing, in the order of a text of `key=attribute` or `key=part.attribute`, or of one word
     that is both key and attribute.
     """
-    pairs = (word.partition("=") for word in text.split())
-    return {key: attrgetter(attribute or key)(thing) for key, _, attribute in pairs}
+    return {key: attrgetter(attribute)(thing) for key, attribute in split_pairs(text).items()}

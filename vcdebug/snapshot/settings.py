@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vcdebug.grouping import split_pairs
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
 from vcdebug.snapshot.problems import Problem, ProblemReport
@@ -304,20 +305,13 @@ _READERS_BY_FIELD: Mapping[type[Struct], Mapping[str, ReadValue | None]] = {
 """Struct → its fields whose values have a reader of their own; None for a field that no document states."""
 
 
-FLAG_FIELDS = {
-    "default-queue": "default_queue",
-    "scheduler-name": "scheduler_names",
-    "priority-class": "priority_class",
-    "minimum-feasible-nodes": "minimum_feasible_nodes",
-    "minimum-percentage-nodes-to-find": "minimum_percentage_nodes_to_find",
-    "percentage-nodes-to-find": "percentage_nodes_to_find",
-    "node-selector": "node_selector",
-    "ignored-provisioners": "ignored_provisioners",
-    "csi-storage": "csi_storage",
-    "scheduler-sharding-mode": "sharding_mode",
-    "scheduler-sharding-name": "sharding_name",
-    "feature-gates": "feature_gates",
-}
+FLAG_FIELDS = split_pairs("""
+    default-queue=default_queue scheduler-name=scheduler_names priority-class=priority_class
+    minimum-feasible-nodes=minimum_feasible_nodes minimum-percentage-nodes-to-find=minimum_percentage_nodes_to_find
+    percentage-nodes-to-find=percentage_nodes_to_find node-selector=node_selector
+    ignored-provisioners=ignored_provisioners csi-storage=csi_storage scheduler-sharding-mode=sharding_mode
+    scheduler-sharding-name=sharding_name feature-gates=feature_gates
+""")
 """Command line flag → field of SchedulerFlags."""
 
 CONF_FLAG = "scheduler-conf"

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, SnapshotError, VcdebugError
-from vcdebug.snapshot.sources import find_only_snapshot, resolve_snapshot_path
+from vcdebug.snapshot.sources import Source, find_only_snapshot, resolve_snapshot_path
 
 if TYPE_CHECKING:
     from vcdebug.files.recording_files import RecordingCache
     from vcdebug.framework.replay_options import AskExtender, SizeBound
     from vcdebug.recording.recording import Recording
-    from vcdebug.snapshot.sources import Source
     from vcdebug.whatif.next_cycle import BetweenCycles
 
 

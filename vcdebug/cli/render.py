@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final, ParamSpec
+from typing import Final, ParamSpec
 
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
+from vcdebug.releases.release import Release
 from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable, name_jobs, release_paragraph
 from vcdebug.views.pieces import Line, Piece, Style, make_line, muted_piece, text_of
 from vcdebug.views.table import Table, pad_cells
-
-if TYPE_CHECKING:
-    from vcdebug.releases.release import Release
 
 ReportArguments = ParamSpec("ReportArguments")
 COLUMN_GAP = "  "

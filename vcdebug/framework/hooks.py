@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, ParamSpec, TypeV
 
 from vcdebug.framework import combine
 from vcdebug.framework.combine import Answer, Args, CombiningRule, ShowFunction, Tiers
-from vcdebug.framework.plugin_answers import NodeScores, PluginError, ValidateResult
+from vcdebug.framework.plugin_answers import EvictionContext, NodeScores, PluginError, ValidateResult
 from vcdebug.framework.subject import (
     CANDIDATES,
     HYPER_NODE,
@@ -43,7 +43,6 @@ from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GANG_EVICTION, NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
-    from vcdebug.framework.plugin_answers import EvictionContext
     from vcdebug.kube.node_view import CycleState
 
 

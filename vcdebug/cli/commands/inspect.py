@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import add_options, add_shared_options
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
-
-if TYPE_CHECKING:
-    from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 
 
 class InspectCommand(Command):

@@ -1,6 +1,7 @@
 """Grouping of pairs by key, which unlike itertools.groupby needs no sorted input, and lists of names as a text."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -30,4 +31,9 @@ def named_attributes(thing: object, text: str) -> dict[str, Any]:  # Any: the ty
     """Key → attribute of the thing, in the order of a text of `key=attribute` or `key=part.attribute`, or of one word
     that is both key and attribute.
     """
-    return {key: attrgetter(attribute)(thing) for key, attribute in split_pairs(text).items()}
+    return {key: get(thing) for key, get in _attribute_getters(text)}
+
+
+@cache
+def _attribute_getters(text: str) -> list[tuple[str, Callable[[object], object]]]:
+    return [(key, attrgetter(attribute)) for key, attribute in split_pairs(text).items()]

@@ -1,7 +1,6 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
 from vcdebug.framework.registry import OtherForms
-from vcdebug.grouping import split_pairs
 from vcdebug.releases import nodes
 from vcdebug.releases.change import Change
 from vcdebug.releases.scheduling import NTA_NODE_SCORE_ONLY, TOPOLOGY_ABSENT
@@ -15,16 +14,31 @@ RESOURCE_STRATEGY_FIT, RESOURCEQUOTA = "resource-strategy-fit", "resourcequota"
 """Names of plugins to which rules outside this package refer."""
 
 PLUGINS: dict[str, str] = {
-    name: f"{__name__}.{name.replace('-', '_')}:{kind}"
-    for name, kind in split_pairs("""
-        binpack=Binpack capacity=Capacity cdp=Cdp conformance=Conformance deviceshare=Deviceshare drf=Drf
-        extender=Extender gang=Gang network-topology-aware=NetworkTopologyAware nodegroup=NodeGroup
-        nodeorder=NodeOrder numa-aware=NumaAware overcommit=Overcommit pdb=Pdb predicates=Predicates
-        priority=Priority proportion=Proportion rescheduling=Rescheduling resource-strategy-fit=ResourceStrategyFit
-        resourcequota=ResourceQuota sla=Sla task-topology=TaskTopology tdm=Tdm usage=Usage
-    """).items()
+    "binpack": "vcdebug.plugins.binpack:Binpack",
+    "capacity": "vcdebug.plugins.capacity:Capacity",
+    "cdp": "vcdebug.plugins.cdp:Cdp",
+    "conformance": "vcdebug.plugins.conformance:Conformance",
+    "deviceshare": "vcdebug.plugins.deviceshare:Deviceshare",
+    "drf": "vcdebug.plugins.drf:Drf",
+    "extender": "vcdebug.plugins.extender:Extender",
+    "gang": "vcdebug.plugins.gang:Gang",
+    "network-topology-aware": "vcdebug.plugins.network_topology_aware:NetworkTopologyAware",
+    "nodegroup": "vcdebug.plugins.nodegroup:NodeGroup",
+    "nodeorder": "vcdebug.plugins.nodeorder:NodeOrder",
+    "numa-aware": "vcdebug.plugins.numa_aware:NumaAware",
+    "overcommit": "vcdebug.plugins.overcommit:Overcommit",
+    "pdb": "vcdebug.plugins.pdb:Pdb",
+    "predicates": "vcdebug.plugins.predicates:Predicates",
+    "priority": "vcdebug.plugins.priority:Priority",
+    "proportion": "vcdebug.plugins.proportion:Proportion",
+    "rescheduling": "vcdebug.plugins.rescheduling:Rescheduling",
+    "resource-strategy-fit": "vcdebug.plugins.resource_strategy_fit:ResourceStrategyFit",
+    "resourcequota": "vcdebug.plugins.resourcequota:ResourceQuota",
+    "sla": "vcdebug.plugins.sla:Sla",
+    "task-topology": "vcdebug.plugins.task_topology:TaskTopology",
+    "tdm": "vcdebug.plugins.tdm:Tdm",
+    "usage": "vcdebug.plugins.usage:Usage",
 }
-"""Name → `module:Class`."""
 
 ANNOTATIONS: dict[str, tuple[str, ...]] = {
     "task-topology": (

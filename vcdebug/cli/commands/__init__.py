@@ -10,16 +10,34 @@ from typing import ClassVar, Final
 
 from vcdebug.cli.output import Output
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.grouping import split_names
 
 COMMANDS: Final = {
-    name: f"{__name__}.{'export' if name == 'query' else name}:{name.capitalize()}Command"
-    for name in split_names(
-        "open serve learn run explain diff submit ask why expect odds inspect check script dap mcp report query export "
-        "capture redact verify watch cache completion"
-    )
+    "open": "vcdebug.cli.commands.open:OpenCommand",
+    "serve": "vcdebug.cli.commands.serve:ServeCommand",
+    "learn": "vcdebug.cli.commands.learn:LearnCommand",
+    "run": "vcdebug.cli.commands.run:RunCommand",
+    "explain": "vcdebug.cli.commands.explain:ExplainCommand",
+    "diff": "vcdebug.cli.commands.diff:DiffCommand",
+    "submit": "vcdebug.cli.commands.submit:SubmitCommand",
+    "ask": "vcdebug.cli.commands.ask:AskCommand",
+    "why": "vcdebug.cli.commands.why:WhyCommand",
+    "expect": "vcdebug.cli.commands.expect:ExpectCommand",
+    "odds": "vcdebug.cli.commands.odds:OddsCommand",
+    "inspect": "vcdebug.cli.commands.inspect:InspectCommand",
+    "check": "vcdebug.cli.commands.check:CheckCommand",
+    "script": "vcdebug.cli.commands.script:ScriptCommand",
+    "dap": "vcdebug.cli.commands.dap:DapCommand",
+    "mcp": "vcdebug.cli.commands.mcp:McpCommand",
+    "report": "vcdebug.cli.commands.report:ReportCommand",
+    "query": "vcdebug.cli.commands.export:QueryCommand",
+    "export": "vcdebug.cli.commands.export:ExportCommand",
+    "capture": "vcdebug.cli.commands.capture:CaptureCommand",
+    "redact": "vcdebug.cli.commands.redact:RedactCommand",
+    "verify": "vcdebug.cli.commands.verify:VerifyCommand",
+    "watch": "vcdebug.cli.commands.watch:WatchCommand",
+    "cache": "vcdebug.cli.commands.cache:CacheCommand",
+    "completion": "vcdebug.cli.commands.completion:CompletionCommand",
 }
-"""Name → `module:Class`."""
 
 
 def load_all_commands() -> dict[str, Command]:

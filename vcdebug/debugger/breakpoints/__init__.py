@@ -1,4 +1,4 @@
-"""The kinds of breakpoints; a module is imported when one of its kinds is set."""
+"""The kinds of breakpoints, one line per kind; a module is imported when one of its kinds is set."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import Event, HookEvent
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.grouping import split_names
 from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 
 BREAKPOINT_KINDS: dict[str, str] = {
-    name: f"{__name__}.{'function_kind' if name == 'function' else 'kinds'}:{name.capitalize()}Breakpoint"
-    for name in split_names(
-        "action data enqueue function invariant overused predicate quirk score search starving statement tie "
-        "victim vote"
-    )
+    "action": "vcdebug.debugger.breakpoints.kinds:ActionBreakpoint",
+    "data": "vcdebug.debugger.breakpoints.kinds:DataBreakpoint",
+    "enqueue": "vcdebug.debugger.breakpoints.kinds:EnqueueBreakpoint",
+    "function": "vcdebug.debugger.breakpoints.function_kind:FunctionBreakpoint",
+    "invariant": "vcdebug.debugger.breakpoints.kinds:InvariantBreakpoint",
+    "overused": "vcdebug.debugger.breakpoints.kinds:OverusedBreakpoint",
+    "predicate": "vcdebug.debugger.breakpoints.kinds:PredicateBreakpoint",
+    "quirk": "vcdebug.debugger.breakpoints.kinds:QuirkBreakpoint",
+    "score": "vcdebug.debugger.breakpoints.kinds:ScoreBreakpoint",
+    "search": "vcdebug.debugger.breakpoints.kinds:SearchBreakpoint",
+    "starving": "vcdebug.debugger.breakpoints.kinds:StarvingBreakpoint",
+    "statement": "vcdebug.debugger.breakpoints.kinds:StatementBreakpoint",
+    "tie": "vcdebug.debugger.breakpoints.kinds:TieBreakpoint",
+    "victim": "vcdebug.debugger.breakpoints.kinds:VictimBreakpoint",
+    "vote": "vcdebug.debugger.breakpoints.kinds:VoteBreakpoint",
 }
-"""Kind → `module:Class`."""
 
 
 def find_kind(name: str) -> type[BreakpointKind]:

@@ -285,7 +285,7 @@ def _kinds_without_geometry(node: NodeInfo, ledger: VgpuLedger) -> str:
 
 def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for nodes with too few suitable cards when the cycle ends, grouped by what the cards lack."""
-    pod, by_lack = fits.task.pod, dict[tuple[str, str, str], list[NodeName]]()
+    pod, by_lack = fits.task.pod, dict[tuple[str, str, str, bool], list[NodeName]]()
     refusing = dict.fromkeys(node.name for message in CARD_REFUSALS for node in fits.refused_for(message))
     for name in refusing:
         ledgers = fits.view.session.nodes[name].devices.values()
@@ -294,12 +294,14 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
             # Parts of several cards are a failure of their own, and so is a request for more cards than there are.
             if suiting < max(overview.needed, 1) <= number and PARTIAL_CARDS not in [c.refusal for c in overview.cards]:
                 qualify = f"{suiting} of {number} cards of {{}} qualify" if suiting else "no card of {} qualifies"
-                by_lack.setdefault((overview.request, qualify, _format_lacks(overview)), []).append(name)
-    for (asks, qualify, lacks), names in by_lack.items():
+                is_used = any(one.users and not one.suits for one in overview.cards)
+                by_lack.setdefault((overview.request, qualify, _format_lacks(overview), is_used), []).append(name)
+    for (asks, qualify, lacks, is_used), names in by_lack.items():
         less = Advice.for_owner("Request less of the card, or another card type.")
         rule, less = next(_settled_memory(fits, fits.view.session.nodes[names[0]]), ("", less))
         text = f"The pod asks {asks}; {qualify.format(join_names(names))} ({lacks}){rule}"
-        yield ConstraintFailure(text, (Advice.queue_admin(f"Free a card on {join_names(names, 1)}."), less))
+        free = Advice.queue_admin(f"Free a card on {join_names(names, 1)}.")
+        yield ConstraintFailure(text, (free, less) if is_used else (less,))
 
 
 def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advice]]:

@@ -1,18 +1,47 @@
 """A real scheduler's log against the replay: agreement, and the first disagreement of altered logs."""
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from tests.logs.log_cases import CASES, copied, lines_in, own_log, position, quieter
 from tests.recorded import find_recorded, recorded, recorded_path
-from vcdebug.comparison.scheduler_log import Disagreement, check_log
+from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.comparison.logs.message import recognise_message
+from vcdebug.comparison.scheduler_log import (
+    Disagreement,
+    LogComparison,
+    check_log,
+    compare_cycle,
+    parse_log,
+    split_cycles,
+)
 from vcdebug.errors import VcdebugError
 
 NAMES = ("basic-0001", "preempt-0003")
 PREEMPT = "preempt-0003"
 BINDING = "Binding Task <default/"
 OTHER_LOGS = [path for path in find_recorded("logs/*.log.gz") if not path.name.startswith(NAMES)]
+
+
+def recognised_places(lines: Sequence[str]) -> list[int]:
+    """The indexes of the lines that are compared."""
+    parsed = [line for line in parse_log(lines) if recognise_message(line.file, line.text)]
+    return [line.number - 1 for line in parsed]
+
+
+@cache
+def replayed(name: str) -> list[ReplayedLine]:
+    """The lines that the replay would log."""
+    return list(log_lines(copied(name)[1]))
+
+
+def compared(lines: list[str], name: str = PREEMPT) -> LogComparison:
+    """The comparison of a log's last cycle with the replay."""
+    return compare_cycle(split_cycles(parse_log(lines))[-1], replayed(name))
 
 
 def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
@@ -125,6 +154,55 @@ def test_a_log_that_is_cut_agrees_as_far_as_it_goes() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log(lines[: position(lines, "Enter Backfill")], recording)
     assert (True, False) == (check.has_no_disagreement, check.best_comparison.cycle.complete)
+
+
+def test_an_excerpt_agrees_wherever_it_begins_or_ends() -> None:
+    lines = list(copied(PREEMPT)[0])
+    places = recognised_places(lines)
+    for cut in places[::2]:
+        assert compared(lines[cut:]).disagreement is None, f"from line {cut + 1}"
+        assert compared(lines[: cut + 1]).disagreement is None, f"to line {cut + 1}"
+    part = compared(lines[places[90] :])
+    assert (False, len(places) - 90) == (part.is_whole_cycle, part.agreeing_count)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_excerpts_from_the_middle_agree(name: str) -> None:
+    lines = list(copied(name)[0])
+    places = recognised_places(lines)
+    for start in range(places[0], places[-30], 11):
+        assert compared(lines[start : start + 30], name).disagreement is None, f"from line {start + 1}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_excerpts_with_marks_between_them_agree(name: str) -> None:
+    lines = list(copied(name)[0])
+    places = recognised_places(lines)
+    for cut, mark in zip(range(places[20], places[-50], 41), cycle(("...", "--", "[…]", "")), strict=False):
+        parts = [*lines[cut - 20 : cut], mark, *lines[cut + 10 : cut + 20], mark, *lines[cut + 35 :]]
+        assert compared(parts, name).disagreement is None, f"from line {cut + 1}"
+        assert compared([*lines[:cut], *lines[cut + 30 :]], name).disagreement is not None, f"no mark at line {cut + 1}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_line_of_an_excerpt_that_differs_is_named(name: str) -> None:
+    lines = list(copied(name)[0])
+    places = recognised_places(lines)
+    start = places[len(places) // 3]
+    for altered in (place for place in places[::3] if start <= place and "default/job" in lines[place]):
+        excerpt = [*lines[start:altered], lines[altered].replace("default/job", "other/job"), *lines[altered + 1 :]]
+        found = disagreement(excerpt, name)
+        assert found.logged is not None
+        assert altered - start + 1 == found.logged.number
+
+
+def test_an_excerpt_of_another_cycle_is_not_preferred_to_a_cycle_that_agrees_longer() -> None:
+    lines = list(copied(PREEMPT)[0])
+    at = position(lines, BINDING)
+    changed = [*lines[:at], lines[at].replace(BINDING, "Binding Task <other/"), *lines[at + 1 :]]
+    best = check_log([*lines[-8:], *changed], copied(PREEMPT)[1]).best_comparison
+    assert best.disagreement is not None
+    assert (2, at + 9) == (best.cycle.number, best.disagreement.logged and best.disagreement.logged.number)
 
 
 def test_a_log_without_a_cycle_is_an_error() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -53,7 +53,14 @@ class LogComparison(Struct, frozen=True):
     """Number of lines of parallel workers that agree in another order."""
     total: int
     """Number of all lines of the cycle, from the first known one."""
+    skipped: int
+    """Number of the replay's lines before the log's first one, where the log begins in the middle of the cycle."""
     disagreement: Disagreement | None
+
+    @property
+    def is_whole_cycle(self) -> bool:
+        """Whether the log has the cycle from its first to its last line."""
+        return self.cycle.complete and not self.skipped
 
 
 class KnownLine(NamedTuple):
@@ -72,11 +79,12 @@ def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine]) -> LogCompa
     keys = _compared_keys(recognised, replayed, loudness)
     log = [line for line in recognised if line.message.key in keys]
     expected = [line for line in replayed if line.message_key in keys]
-    walk = _LogWalk(log, expected, complete=cycle.complete)
-    disagreement = walk.find_disagreement()
+    walks = _walk_excerpts(log, expected, cycle)
+    agreeing, reordered = sum(walk.index for walk in walks), sum(walk.reordered for walk in walks)
     first = recognised[0].line.number if recognised else 0
     total = len([line for line in cycle.lines if line.number >= first])
-    return LogComparison(cycle, loudness, walk.index, len(log), walk.reordered, total, disagreement)
+    skipped, disagreement = walks[0].skipped, walks[-1].disagreement
+    return LogComparison(cycle, loudness, agreeing, len(log), reordered, total, skipped, disagreement)
 
 
 def _compared_keys(lines: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
@@ -96,20 +104,30 @@ def lines_agree(text: str, expected: str) -> bool:
 
 
 class _LogWalk:
-    """Compares log and replay line by line from the beginning."""
+    """Compares log and replay line by line from the beginning of both."""
 
-    def __init__(self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, complete: bool) -> None:
+    def __init__(
+        self, log: Sequence[KnownLine], expected: Sequence[ReplayedLine], *, skipped: int, complete: bool
+    ) -> None:
         self._log = log
         self._replayed_lines = expected
         self._complete = complete
         self.index = 0
         """Number of lines that agree so far."""
         self.reordered = 0
+        self.skipped = skipped
+        """Number of the cycle's lines before the expected ones."""
+        self.disagreement = self._find_disagreement()
 
-    def find_disagreement(self) -> Disagreement | None:
+    def next_start(self, expected: Sequence[ReplayedLine]) -> int:
+        """Where in the cycle's lines the next excerpt may begin; a run of parallel workers may continue in it."""
+        start = len(expected) - len(self._replayed_lines) + self.index
+        return _run_start(expected, start - 1) if self.index else start
+
+    def _find_disagreement(self) -> Disagreement | None:
         """The first disagreement; None if log and replay agree."""
         while self.index < len(self._log) and self.index < len(self._replayed_lines):
-            size = self._run_length()
+            size = _run_end(self._replayed_lines, self.index) - self.index
             disagreement = self._compare_unordered(size) if size > 1 else self._compare_next()
             if disagreement is not None:
                 return disagreement
@@ -132,13 +150,6 @@ class _LogWalk:
         if self._lines_match(place, place + 1):
             return self._build_disagreement("order" if self._lines_match(place + 1, place) else "missing")
         return self._build_disagreement("extra" if self._lines_match(place + 1, place) else "different")
-
-    def _run_length(self) -> int:
-        """Number of the replay's next lines that belong to one event and may come in any order."""
-        seq = self._replayed_lines[self.index].seq
-        following = (self._replayed_lines[place] for place in range(self.index, len(self._replayed_lines)))
-        run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
-        return len(list(run))
 
     def _compare_unordered(self, size: int) -> Disagreement | None:
         """Compare lines of parallel workers, which may come in any order."""
@@ -176,6 +187,98 @@ class _LogWalk:
         return Disagreement(kind, line, expected, agreed)
 
 
+def _in_one_run(first: ReplayedLine, second: ReplayedLine) -> bool:
+    """Whether parallel workers print both lines about one event, so that either may come first."""
+    return first.seq == second.seq and all(MESSAGE_BY_KEY[line.message_key].unordered for line in (first, second))
+
+
+def _run_start(expected: Sequence[ReplayedLine], place: int) -> int:
+    """The start of the lines up to `place` that belong to one event and may come in any order."""
+    while place and _in_one_run(expected[place - 1], expected[place]):
+        place -= 1
+    return place
+
+
+def _run_end(expected: Sequence[ReplayedLine], start: int) -> int:
+    """The end of the lines from `start` on that belong to one event and may come in any order."""
+    places = range(start, len(expected))
+    return start + len(list(takewhile(lambda place: _in_one_run(expected[start], expected[place]), places)))
+
+
+# A log may consist of excerpts: each begins where most of its lines agree in a row, after the one before it.
+
+MAX_DIFFERING_STARTS = 10
+"""Number of an excerpt's first lines that may differ before the excerpt's place in the cycle is no longer sought."""
+ENOUGH_LINES = 2
+"""Number of lines that show an excerpt's place in the cycle, since single lines are printed many times."""
+
+
+def _walk_excerpts(log: Sequence[KnownLine], expected: Sequence[ReplayedLine], cycle: LogCycle) -> list[_LogWalk]:
+    """The comparisons of the excerpts up to the first that disagrees; at least one."""
+    excerpts = [list(lines) for _, lines in groupby(log, lambda known: known.line.excerpt)] or [[]]
+    walks: list[_LogWalk] = []
+    for excerpt in excerpts:
+        start = walks[-1].next_start(expected) if walks else 0
+        # The lines of a later cycle begin with the session, since those before them end with one.
+        walk_excerpt = _walk_best if walks or cycle.number == 1 else _walk_from
+        walks.append(walk_excerpt(excerpt, expected, start, complete=cycle.complete and excerpt is excerpts[-1]))
+        if walks[-1].disagreement is not None:
+            break
+    return walks
+
+
+def _walk_from(
+    excerpt: Sequence[KnownLine], expected: Sequence[ReplayedLine], start: int, *, complete: bool
+) -> _LogWalk:
+    return _LogWalk(excerpt, expected[start:], skipped=start, complete=complete)
+
+
+def _walk_best(
+    excerpt: Sequence[KnownLine], expected: Sequence[ReplayedLine], start: int, *, complete: bool
+) -> _LogWalk:
+    """The comparison from the place at or after `start` from which most lines of the excerpt agree in a row."""
+    best = _walk_from(excerpt, expected, start, complete=complete)
+    most = best.index
+    for differing in range(min(len(excerpt), MAX_DIFFERING_STARTS)):
+        if best.disagreement is None or (differing and most >= ENOUGH_LINES):
+            break
+        for place in _places(excerpt[differing], expected, start):
+            lines = _lines_from(place, excerpt[differing:], expected)
+            walk = _LogWalk(excerpt[differing:], lines, skipped=place, complete=complete)
+            if walk.index > most or walk.disagreement is None:
+                most, begin = walk.index, max(start, place - differing)
+                best = _walk_from(excerpt, expected, begin, complete=complete) if differing else walk
+            if best.disagreement is None:
+                break
+    return best
+
+
+def _places(known: KnownLine, expected: Sequence[ReplayedLine], start: int) -> Iterator[int]:
+    """Where the replay prints a line; once in each run of parallel workers."""
+    run_end = start
+    for place in range(start, len(expected)):
+        line = expected[place]
+        is_same_kind = place >= run_end and line.message_key == known.message.key
+        if is_same_kind and lines_agree(known.line.text, line.text):
+            run_end = _run_end(expected, place)
+            yield place
+
+
+def _lines_from(place: int, excerpt: Sequence[KnownLine], expected: Sequence[ReplayedLine]) -> Sequence[ReplayedLine]:
+    """The replay's lines from `place` on, without those of a run that the log has before the excerpt."""
+    run_start, run_end = _run_start(expected, place), _run_end(expected, place)
+    if run_end - run_start <= 1:
+        return expected[place:]
+    free, printed = list(expected[run_start:run_end]), list[ReplayedLine]()
+    for known in excerpt:
+        line = next((line for line in free if lines_agree(known.line.text, line.text)), None)
+        if line is None:
+            break
+        free.remove(line)
+        printed.append(line)
+    return [*printed, *expected[run_end:]]
+
+
 # The cycle of a log that matches best.
 
 
@@ -205,14 +308,15 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
         comparison = compare_cycle(candidate, written)
         if best is None or _match_rank(comparison) > _match_rank(best):
             best = comparison
-        if comparison.disagreement is None and candidate.complete:
+        if comparison.disagreement is None and comparison.is_whole_cycle:
             break
     assert best is not None
     return LogCheck(best, len(cycles))
 
 
-def _match_rank(comparison: LogComparison) -> tuple[bool, int]:
-    return comparison.disagreement is None, comparison.agreeing_count
+def _match_rank(comparison: LogComparison) -> tuple[bool, int, bool]:
+    agrees = comparison.disagreement is None
+    return agrees and comparison.is_whole_cycle, comparison.agreeing_count, agrees
 
 
 # Lines of a real scheduler's log, with any prefix before the klog header, split into cycles.
@@ -230,6 +334,8 @@ class KlogLine(NamedTuple):
     """Line number in the file, from 1."""
     file: str
     text: str
+    excerpt: int = 0
+    """Number of marks of left-out lines before the message."""
 
 
 class LogCycle(NamedTuple):
@@ -243,15 +349,24 @@ class LogCycle(NamedTuple):
 
 
 def parse_log(lines: Iterable[str]) -> Iterator[KlogLine]:
-    """The lines with a klog header; others, such as a panic's stack, belong to no compared message."""
+    """The lines with a klog header; others, such as a panic's stack, belong to no compared message.
+
+    A line without letters and digits, such as `...`, `--` or an empty one, marks that lines are left out.
+    """
+    excerpt = 0
     for number, line in enumerate(lines, start=1):
         header = KLOG_HEADER.search(line.rstrip("\r\n"))
         if header is not None:
-            yield KlogLine(number, header[1], header[2].rstrip())
+            yield KlogLine(number, header[1], header[2].rstrip(), excerpt)
+        elif not any(map(str.isalnum, line)):
+            excerpt += 1
 
 
 def split_cycles(lines: Iterable[KlogLine]) -> list[LogCycle]:
-    """Cycles end with `Close Session`; lines after the last one are a cycle if a session was opened in them."""
+    """Cycles end with `Close Session`; lines after the last one are a cycle if a session was opened in them.
+
+    A log with neither line is an excerpt of one cycle if it has a line that is compared.
+    """
     cycles: list[LogCycle] = []
     current: list[KlogLine] = []
     opened = False
@@ -262,6 +377,6 @@ def split_cycles(lines: Iterable[KlogLine]) -> list[LogCycle]:
             current, opened = [], False
         elif line.text.startswith(SESSION_OPEN):
             opened = True
-    if opened:
+    if opened or (not cycles and any(recognise_message(line.file, line.text) for line in current)):
         cycles.append(LogCycle(len(cycles) + 1, tuple(current), complete=False))
     return cycles

@@ -15,7 +15,8 @@ class CheckCommand(Command):
     EXITS = "Exit status: 0 log and replay agree, 2 they differ, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_options(parser, "LOG  log of a scheduler with -v=3 or higher; .gz or - for standard input")
+        excerpts = "or excerpts of it with ... on a line between them"
+        add_options(parser, f"LOG  log of a scheduler with -v=3 or higher, {excerpts}; .gz or - for standard input")
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")
         cycle = "--cycle N  cycle of the log to compare (default: the one that agrees longest)"
         add_options(parser, cycle, {"--cycle": {"type": int}})

@@ -48,7 +48,7 @@ def log_check_document(checked: LogCheck) -> dict[str, object]:
         "agrees": checked.has_no_disagreement,
         "cycle": best.cycle.number,
         "cycles": checked.cycles,
-        "complete": best.cycle.complete,
+        "complete": best.is_whole_cycle,
         "level": best.level,
         "lines": best.total,
         "compared": best.covered_count,
@@ -102,7 +102,7 @@ def _log_side(line: KlogLine) -> str:
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
-    note = "" if best.cycle.complete else " (incomplete in the log)"
+    note = "" if best.is_whole_cycle else " (incomplete in the log)"
     yield make_paragraph(
         f"cycle {best.cycle.number} of {checked.cycles} in the log{note} (detected level -v={best.level})"
     )

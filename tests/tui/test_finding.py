@@ -97,6 +97,14 @@ async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None
         await desk.until(lambda: usage in desk.screen(), "the command is found")
 
 
+async def test_a_line_of_the_palette_that_is_too_long_ends_in_an_ellipsis() -> None:
+    async with opened("preempt-works", size=(80, 24)) as desk:
+        await desk.press("ctrl+p")
+        await desk.until(lambda: "panel: Current event in detail" in desk.screen(), "the palette is drawn")
+        (line,) = [line for line in desk.screen().splitlines() if "panel: Current event in detail" in line]
+        assert line.rstrip().endswith("…")
+
+
 FOUND = {
     "victim": ("panel", "Funnel", "V"),
     "score": ("panel", "Inside", "i"),

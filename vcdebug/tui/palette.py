@@ -112,21 +112,20 @@ class HitList(ScrollView, can_focus=False):
         if number >= len(self.hits):
             return Strip.blank(self.size.width)
         style = self.get_visual_style("hits--cursor") if number == self.cursor else self.visual_style
-        content = format_entry(self.hits[number], self._words).split("\n")[line]
-        return Strip(content.pad_left(2).render_segments(style)).crop_extend(0, self.size.width, style.rich_style)
+        content = format_entry(self.hits[number], self._words).split("\n")[line].pad_left(2)
+        segments = content.truncate(self.scrollable_content_region.width - 1, ellipsis=True).render_segments(style)
+        return Strip(segments).crop_extend(0, self.size.width, style.rich_style)
 
 
 class PaletteScreen(ModalScreen[None]):
     """Finds entries while the user types, and runs the chosen one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *[
-            ("escape", "dismiss"),
-            ("down", "move(1)"),
-            ("up", "move(-1)"),
-            ("pagedown", "page(1)"),
-            ("pageup", "page(-1)"),
-        ]
+        ("escape", "dismiss"),
+        ("down", "move(1)"),
+        ("up", "move(-1)"),
+        ("pagedown", "page(1)"),
+        ("pageup", "page(-1)"),
     ]
     DEFAULT_CSS = """
     PaletteScreen { background: $background; }

@@ -36,7 +36,8 @@ def port(number: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("own", True), ("theirs", True), ("port", True), ("victim", False), ("none", False)]
+    ("kind", "told"),
+    [("own", True), ("theirs", True), ("port", True), ("victim", False), ("ending", False), ("none", False)],
 )
 def test_an_eviction_for_a_pod_that_its_node_still_refuses_is_in_vain(kind: str, told: bool) -> None:
     stays = labelled(pods("web", 1, cpu="1", on="n1"), app="web")
@@ -46,9 +47,11 @@ def test_an_eviction_for_a_pod_that_its_node_still_refuses_is_in_vain(kind: str,
         wants[0]["spec"]["affinity"] = against("web" if kind == "own" else "low")
     if kind == "theirs":
         stays[0]["spec"]["affinity"] = against("j")
-    if kind == "port":
+    if kind in ("port", "ending"):
         stays[0]["spec"]["containers"] = port(80)
         wants[0]["spec"]["containers"] = [{**port(80)[0], "resources": {"requests": {"cpu": "4", "memory": "1G"}}}]
+    if kind == "ending":
+        stays[0]["metadata"] |= {"deletionTimestamp": "2026-11-01T00:00:00Z", "deletionGracePeriodSeconds": 30}
     poor, rich = queue("poor", deserved={"cpu": "1"}), queue("rich", deserved={"cpu": "12"})
     groups = [pod_group("low", queue="poor", phase="Running"), pod_group("web", queue="rich", phase="Running")]
     conf = conf_of("gang", "predicates capacity nodeorder", actions="allocate, reclaim")
@@ -87,6 +90,7 @@ def test_a_node_group_that_had_room_for_the_whole_gang_is_named(room: int, runni
         ("nvidia.com/gpu", 2, "v1.15.1", "in this release"),
         ("nvidia.com/gpu", 0, "v1.12.1", ""),
         ("cpu", 2, "v1.12.1", ""),
+        ("ephemeral-storage", 2, "v1.12.1", ""),
         ("deviceclass/gpu", 2, "v1.15.1", ""),
     ],
 )
@@ -163,7 +167,7 @@ def test_a_completed_group_with_a_pending_pod_keeps_none_waiting(ended: int) -> 
     done = pods("j", ended, cpu="1", on="n1", phase="Succeeded", prefix="done")
     conf = conf_of("gang", "predicates")
     found = explained(cluster(node("n1"), pod_group("j", phase="Running"), done, pods("j", 1, cpu="99"), conf=conf))
-    assert bool(ended) is any("and keeps none waiting" in fact for fact in found.dominant.facts)
+    assert bool(ended) is any("and holds up no Pending one" in fact for fact in found.dominant.facts)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ def test_a_policy_that_deletes_the_pod_group_is_named(action: str, told: bool, a
     lost = owned([group, *pods("j", 1, on="n1")], "Job", "j")
     conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
     facts = [one for one in explained(cluster(node("n1"), job, lost, conf=conf)).dominant.facts if "younger" in one]
-    assert told is (f"its controller does that for PodFailed: {action}, fixed in v1.16, #5342" in facts[0])
+    assert told is (f"before v1.16 its controller does that for PodFailed: {action}, #5342" in facts[0])
     # A PodGroup that enqueue rejects is not said to be admitted.
     assert (asked == "1") is facts[0].endswith("after its admission, which is in this cycle.")
 
@@ -187,7 +191,8 @@ def test_a_policy_that_deletes_the_pod_group_is_named(action: str, told: bool, a
 @pytest.mark.parametrize("owner", ["", "Job"])
 def test_a_group_made_by_hand_is_told_that_volcano_jobs_have_their_own(job: str, owner: str) -> None:
     one = volcano_job(state={"phase": "Running"})
-    text = '{"spec":{"podGroup":"mine"}}' if job == "mentions" else "{}"
+    # The name as a part of another word is no mention.
+    text = '{"spec":{"podGroup":"mine"}}' if job == "mentions" else '{"spec":{"queue":"mines"}}'
     one["metadata"] |= {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": text}}
     group = [pod_group("mine")]
     found = explained(
@@ -200,7 +205,9 @@ def test_a_group_made_by_hand_is_told_that_volcano_jobs_have_their_own(job: str,
         "default/mine",
     )
     facts = " ".join(found.dominant.facts)
-    assert (job != "none" and not owner) is ("No pod names it in annotation scheduling.k8s.io/group-name" in facts)
+    assert (job != "none" and not owner) is (
+        "No pod of this snapshot names it in annotation scheduling.k8s.io/group-name" in facts
+    )
     assert (job == "mentions" and not owner) is ("Job j, which mentions it, has a PodGroup of its own" in facts)
 
 
@@ -240,3 +247,32 @@ def test_a_node_that_rescheduling_leaves_alone_says_what_was_measured(cpu: int, 
     facts = [fact for fact in explained(snapshot).dominant.facts if fact.startswith("rescheduling moves no pod off n1")]
     assert bool(told) is bool(facts)
     assert told in "".join(facts)
+
+
+@pytest.mark.parametrize(
+    ("actions", "strategy", "told"),
+    [
+        ("allocate, shuffle", "lowNodeUtilization", True),
+        ("allocate, shuffle", "other", False),
+        ("allocate, preempt", "lowNodeUtilization", False),
+    ],
+)
+def test_what_rescheduling_measures_is_stated_only_if_it_is_asked(actions: str, strategy: str, told: bool) -> None:
+    arguments = f"{{metricsPeriod: 10m, strategies: [{{name: {strategy}}}]}}"
+    conf = conf_of("gang", "rescheduling", actions=actions, arguments={"rescheduling": {"arguments": arguments}})
+    snapshot = cluster(node("n1"), pod_group("j", phase="Running"), pods("j", 1, on="n1"), conf=conf)
+    snapshot.usage = {"n1": {"cpu": {"10m": 20}, "mem": {"10m": 0}}}
+    assert told is any(fact.startswith("rescheduling moves no pod") for fact in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize("plugin", ["priority", ""])
+@pytest.mark.parametrize("own", [100, 0])
+def test_what_priority_does_is_stated_only_where_it_counts(plugin: str, own: int) -> None:
+    ranks = [{"kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value} for value in (own, 1)]
+    wants = [pod_group("j", priorityClassName=f"p{own}"), *pods("j", 1, cpu="6")]
+    small = [pod_group("s", priorityClassName="p1"), *pods("s", 1, cpu="2")]
+    held = [pod_group("h", phase="Running"), *pods("h", 1, cpu="3", on="n1")]
+    conf = conf_of(f"{plugin} gang", "predicates proportion", actions="allocate")
+    facts = " ".join(explained(cluster(node("n1", cpu="8"), ranks, held, wants, small, conf=conf)).dominant.facts)
+    assert "nothing is reserved for default/j" in facts
+    assert ("priority" in plugin and own == 100) is ("default/j: priority only orders jobs." in facts)

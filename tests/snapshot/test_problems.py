@@ -222,3 +222,9 @@ def test_problems_alike_in_many_files_are_counted_together() -> None:
         report.add_problem("contains a document without kind", "it is left out", file=f"{number}.yaml")
     assert [*(f"{number}.yaml" for number in range(5)), ""] == [problem.file for problem in report.all_problems()]
     assert "55 more with the same problem, in 55 files" == report.all_problems()[-1].what
+
+
+@pytest.mark.parametrize("data", ["1Gi", -1, True, [], {"config.yaml": 3}, None])
+def test_settings_of_another_type_are_no_configuration(data: Any) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "d"}, "data": data}
+    assert snapshot_of().objects == snapshot_of(config_map).objects

@@ -236,10 +236,6 @@ DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
 """Causes whose last event of the evidence decides; the first of any other one does."""
 
 
-IN_USE: Final = "In use"
-"""The first words of facts about the pods that hold what is missing."""
-
-
 class Finding(Struct, frozen=True):
     """One obstacle that keeps a job Pending, with its proof and the advice that would remove it."""
 

@@ -14,7 +14,6 @@ from vcdebug.amount_text import (
 )
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
-    IN_USE,
     MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
@@ -67,7 +66,7 @@ def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
     if not ranked:
         return ()
     holders = join_ranked_amounts(name, ranked, MAX_HOLDERS, own={view.job.uid, *view.tasks})
-    return (f"{IN_USE} in queue {limit.queue} ({name}): {holders}.",)
+    return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:

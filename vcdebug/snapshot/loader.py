@@ -21,7 +21,7 @@ from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import split_workload_key
+from vcdebug.snapshot.manifest import object_in, split_workload_key
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.reported_events import latest_report
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
@@ -175,7 +175,7 @@ def _find_process(gathered: GatheredObjects, meta: settings.MetaSettings, now: d
 
 def _find_device_config(gathered: GatheredObjects) -> str | None:
     """The device configuration of a file, else of the first ConfigMap that has one, else None."""
-    values = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in gathered.settings.get("ConfigMap", ())]
+    values = [object_in(map_.get("data")).get(DEVICE_FILE) for _, map_ in gathered.settings.get("ConfigMap", ())]
     texts = [text for _, text in gathered.device_configs] + [text for text in values if isinstance(text, str)]
     return texts[0] if texts else None
 

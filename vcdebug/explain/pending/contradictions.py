@@ -149,8 +149,8 @@ def _stale_states(view: JobView) -> Iterator[str]:
     before, after = view.recording.timeline.opening_phases[view.job.uid], view.job.pod_group.phase
     left = statuses.count(TaskStatus.PENDING)
     if after == COMPLETED and left:
-        counted = f"its phase counts only pods with a node ({len(statuses) - left}, ended)"
-        yield f"Its PodGroup is {COMPLETED} with {count_noun(left, 'Pending pod')}: {counted}, and keeps none waiting."
+        counted = f"its phase counts only pods with a node ({len(statuses) - left}, ended), and holds up no Pending one"
+        yield f"Its PodGroup is {COMPLETED} with {count_noun(left, 'Pending pod')}: {counted}."
     if before in (PENDING, INQUEUE) and running and running == len(statuses) >= view.job.min_available:
         change = f"this cycle makes it {after}" if after != before else "this cycle does not change that"
         yield f"Its PodGroup is still {before}, as an earlier cycle wrote it: {change}, and nothing of it waits."
@@ -202,7 +202,7 @@ def _who_deletes(view: JobView) -> str:
     job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest)
     targeted = ("RestartPod", "RestartTask", "RestartPartition")
     policy = next((one for one in policies_of(job) if one[1] in targeted), None) if job is not None else None
-    return f" (its controller does that for {': '.join(policy)}, fixed in v1.16, #5342)" if policy else ""
+    return f" (before v1.16 its controller does that for {': '.join(policy)}, #5342)" if policy else ""
 
 
 def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:
@@ -293,8 +293,9 @@ def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
     evictions = evictions_by_preemptor(view.recording).get(view.job.uid, ())
     waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED] if evictions else []
     for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]) if waiting else ():
-        rule = f"{evictions[0].action} frees resources, asks no filter again, and can evict in each cycle"
-        yield _Contradiction(f"{task.node_name} will refuse it", (f"{failure.text}: {rule}.",), failure.advice)
+        pod = "it" if len(waiting) == 1 else task.name
+        rule = f"{evictions[0].action} only frees resources and asks no filter again, so it can evict in each cycle"
+        yield _Contradiction(f"{task.node_name} will refuse {pod}", (f"{failure.text}: {rule}.",), failure.advice)
 
 
 _ONE_POD: Final = "ReadWriteOncePod"

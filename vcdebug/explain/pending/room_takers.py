@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
-from vcdebug.explain.answer import IN_USE, Advice, Evidence
+from vcdebug.explain.answer import Advice, Evidence
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
@@ -16,7 +16,7 @@ from vcdebug.kube.topology_spread import HOSTNAME_KEY
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import CAPACITY
+from vcdebug.plugins import CAPACITY, PRIORITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, TaskTry
@@ -146,8 +146,15 @@ def passing_facts(fits: NodeFits) -> list[str]:
     free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
-    reserved = f"nothing is reserved for {fits.view.job.uid}: priority only orders jobs"
+    reserved = f"nothing is reserved for {fits.view.job.uid}{_priority_words(fits.view, tasks)}"
     return [f"{started} of the {total} {name} that were free; {reserved}."]
+
+
+def _priority_words(view: JobView, tasks: Sequence[TaskInfo]) -> str:
+    """That priority reserves nothing, where plugin priority puts none of these tasks' jobs first; else empty."""
+    jobs = (view.session.jobs.get(task.job) for task in tasks)
+    is_first = all(job is None or job.priority <= view.job.priority for job in jobs)
+    return ": priority only orders jobs" if is_first and PRIORITY in view.recording.conf.plugin_names() else ""
 
 
 def jumping_facts(view: JobView) -> list[str]:
@@ -182,7 +189,7 @@ def user_facts(fits: NodeFits) -> list[str]:
     users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
     shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
     place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
-    return [f"{IN_USE} on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
+    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
 
 
 _MAX_MOVED = 4

@@ -12,7 +12,6 @@ from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import NodeName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.resource import CPU, MEMORY, PODS
 from vcdebug.plugins import ANNOTATIONS, NODEGROUP, TASK_TOPOLOGY
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
@@ -56,7 +55,8 @@ def uncounted_claims(view: JobView) -> Iterator[str]:
     claims = [one for task in view.tasks.values() for one in object_list(task.pod.spec.get("resourceClaims"))]
     asked = {name for task in view.tasks.values() for name in task.resreq.resource_names()}
     limits = object_in(spec_of(view.queue.manifest).get("capability")) if claims else {}
-    unasked = [f"{name} {limit}" for name, limit in limits.items() if name not in asked | {CPU, MEMORY, PODS}]
+    # Devices are extended resources, whose names have a domain.
+    unasked = [f"{name} {limit}" for name, limit in limits.items() if "/" in name and name not in asked]
     if unasked and not any("deviceclass/" in name for name in limits):
         release, change = view.recording.snapshot.release, DRA_QUOTA
         since = f"from {join_names(change.fixed_in)} on" if release.has_older_form(change) else "in this release"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import IN_USE, Advice, Cause, CauseHeadline, Finding, counts, pending_headline
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
 from vcdebug.grouping import group_by_key
@@ -44,13 +44,16 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
     fact_and_advice = _stated_queue(view) or next(split_application(view), None) or _made_without_gang(view)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
-        fact_and_advice = _group_without_pods(view, pod) or _group_of_each_pod(view, pod, finding)
+        fact_and_advice = _group_without_pods(view, pod)
+        if fact_and_advice is None and (lone := _group_of_each_pod(view, pod)):
+            # Behind the fact that proves the cause, such as the pods that hold the room.
+            facts = (*finding.facts[:1], lone[0], *finding.facts[1:])
+            return replace(finding, facts=facts, advice=(*finding.advice, lone[1]))
         fact_and_advice = fact_and_advice or _split_replica(view, pod)
     if fact_and_advice is None:
         return finding
     fact, advice = fact_and_advice
-    facts = (fact, *(text for text in finding.facts if text not in fact))
-    return replace(finding, facts=facts, advice=(*finding.advice, advice))
+    return replace(finding, facts=(fact, *finding.facts), advice=(*finding.advice, advice))
 
 
 def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
@@ -147,8 +150,8 @@ _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 _LABELLED: Final = "application "
 
 
-def _group_of_each_pod(view: JobView, pod: Pod, finding: Finding) -> tuple[str, Advice] | None:
-    """(fact with the pods that hold the room, advice) if a gang workload has a PodGroup per pod; else None."""
+def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
+    """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
     lone = _roles_without_group(view.recording)
     for app in _applications_of(pod):
         pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
@@ -156,8 +159,7 @@ def _group_of_each_pod(view: JobView, pod: Pod, finding: Finding) -> tuple[str, 
         if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
-            fact = f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang."
-            return " ".join((fact, *(text for text in finding.facts[:1] if text.startswith(IN_USE)))), advice
+            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
     return None
 
 

@@ -152,14 +152,14 @@ def _unnamed_group(view: JobView) -> _Reason:
     """(facts, advice) about a PodGroup made by hand, beside Volcano Jobs of its namespace; empty without these."""
     group, jobs = view.job.pod_group, view.recording.snapshot.objects_of("Job")
     own = [job for job in jobs if key_of(job).startswith(f"{group.namespace}/")]
-    stating = [job for job in own if group.name in annotations_of(job).get(_LAST_APPLIED, "")]
+    stating = [job for job in own if f'"{group.name}"' in annotations_of(job).get(_LAST_APPLIED, "")]
     if not own or owners_of(group.manifest):
         return (), ()
     has = f"Job {join_names(map(name_of, stating))}, which mentions it, has" if stating else "a Volcano Job always has"
     own_group = f"{has} a PodGroup of its own, with the queue and priority that the Job states"
-    fact = f"No pod names it in annotation {GROUP_ANNOTATION}; {own_group}."
-    words = f"Set queue {group.queue} and priorityClassName in the Volcano Job itself and delete PodGroup {group.name}"
-    advice = Advice.from_outside(f"{words}, or annotate pods that are not of a Volcano Job.")
+    fact = f"No pod of this snapshot names it in annotation {GROUP_ANNOTATION}; {own_group}."
+    delete = f"set queue {group.queue} and priorityClassName in the Job itself and delete PodGroup {group.name}"
+    advice = Advice.from_outside(f"Annotate the pods that belong to it; for pods of a Volcano Job {delete}.")
     return tuple(filter(None, (fact, _admitted_words(view)))), (advice,)
 
 

@@ -263,16 +263,3 @@ def test_what_rescheduling_measures_is_stated_only_if_it_is_asked(actions: str, 
     snapshot = cluster(node("n1"), pod_group("j", phase="Running"), pods("j", 1, on="n1"), conf=conf)
     snapshot.usage = {"n1": {"cpu": {"10m": 20}, "mem": {"10m": 0}}}
     assert told is any(fact.startswith("rescheduling moves no pod") for fact in explained(snapshot).dominant.facts)
-
-
-@pytest.mark.parametrize("plugin", ["priority", ""])
-@pytest.mark.parametrize("own", [100, 0])
-def test_what_priority_does_is_stated_only_where_it_counts(plugin: str, own: int) -> None:
-    ranks = [{"kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value} for value in (own, 1)]
-    wants = [pod_group("j", priorityClassName=f"p{own}"), *pods("j", 1, cpu="6")]
-    small = [pod_group("s", priorityClassName="p1"), *pods("s", 1, cpu="2")]
-    held = [pod_group("h", phase="Running"), *pods("h", 1, cpu="3", on="n1")]
-    conf = conf_of(f"{plugin} gang", "predicates proportion", actions="allocate")
-    facts = " ".join(explained(cluster(node("n1", cpu="8"), ranks, held, wants, small, conf=conf)).dominant.facts)
-    assert "nothing is reserved for default/j" in facts
-    assert ("priority" in plugin and own == 100) is ("default/j: priority only orders jobs." in facts)

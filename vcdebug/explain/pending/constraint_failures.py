@@ -28,7 +28,6 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
-from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -134,20 +133,13 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def lasting_failures(view: JobView, task: TaskInfo, leaving: Collection[TaskKey]) -> Iterator[ConstraintFailure]:
-    """Yields what still refuses a pipelined task its node once the leaving pods are gone: ports and podAntiAffinity.
-
-    Pods that terminate anyway leave too, and a pipelined pod has no node yet.
-    """
+    """Yields what still refuses a pipelined task its node once the leaving pods are gone: ports and podAntiAffinity."""
     fits = NodeFits(view, task, len(view.recording), (task.node_name,))
-    fits.without = {task.key, *leaving, *_passing_tasks(view.recording)}
+    # Terminating pods leave too, and a pipelined one has no node yet.
+    unsure = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+    passing = (key for key, other in view.recording.timeline.tasks.items() if other.status in unsure)
+    fits.without = {task.key, *leaving, *passing}
     return (failure for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
-
-
-@per_recording()
-def _passing_tasks(recording: Recording) -> frozenset[TaskKey]:
-    """Tasks that at the cycle's end are on a node only until they have terminated, or as a plan."""
-    passing = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
-    return frozenset(key for key, task in recording.timeline.tasks.items() if task.status in passing)
 
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:

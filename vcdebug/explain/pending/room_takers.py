@@ -16,7 +16,7 @@ from vcdebug.kube.topology_spread import HOSTNAME_KEY
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import CAPACITY, PRIORITY
+from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, TaskTry
@@ -146,15 +146,7 @@ def passing_facts(fits: NodeFits) -> list[str]:
     free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
     started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
-    reserved = f"nothing is reserved for {fits.view.job.uid}{_priority_words(fits.view, tasks)}"
-    return [f"{started} of the {total} {name} that were free; {reserved}."]
-
-
-def _priority_words(view: JobView, tasks: Sequence[TaskInfo]) -> str:
-    """That priority reserves nothing, where plugin priority puts none of these tasks' jobs first; else empty."""
-    jobs = (view.session.jobs.get(task.job) for task in tasks)
-    is_first = all(job is None or job.priority <= view.job.priority for job in jobs)
-    return ": priority only orders jobs" if is_first and PRIORITY in view.recording.conf.plugin_names() else ""
+    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
 
 
 def jumping_facts(view: JobView) -> list[str]:

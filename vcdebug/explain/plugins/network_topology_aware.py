@@ -19,7 +19,6 @@ from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import PURPOSE, name_in
-from vcdebug.grouping import group_by_key
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
@@ -35,7 +34,7 @@ from vcdebug.plugins.network_topology_aware.domains import (
     search_root,
 )
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
@@ -368,7 +367,7 @@ def _sibling_facts(view: JobView, tier: int | None) -> Iterator[str]:
     if tier is None or task is None or start is None or not owner:
         return
     own = _hyper_node_of(view, task.node_name, tier)
-    for job in (job for job in _jobs_by_owner(view.recording)[owner] if job is not view.job):
+    for job in (job for job in view.session.jobs.values() if job is not view.job and _owner_of(job) == owner):
         nodes = [one.node_name for one in job.tasks.values() if one.node_name]
         home = _hyper_node_of(view, nodes[0], tier) if nodes else ""
         if home and own and home != own:
@@ -379,11 +378,6 @@ def _sibling_facts(view: JobView, tier: int | None) -> Iterator[str]:
             keeps = "one PodGroup with subGroupPolicy would keep both together"
             yield f"{job.name} of {owner} is in {home} ({room}): networkTopology holds within one PodGroup; {keeps}."
             return
-
-
-@per_recording()
-def _jobs_by_owner(recording: Recording) -> Mapping[str, Sequence[JobInfo]]:
-    return group_by_key((_owner_of(job), job) for job in recording.session.jobs.values())
 
 
 def _owner_of(job: JobInfo) -> str:

@@ -15,7 +15,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.rescheduling import MEASURED_DIMENSIONS, STRATEGY, Rescheduling, ReschedulingChoice
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 
 FORMULA = "idle: below every threshold; busy: above some target; pods of busy nodes go while idle nodes have room"
@@ -60,30 +60,21 @@ def _percent_ratios(percents: dict[str, float]) -> tuple[Ratio, Ratio]:
 
 def kept_facts(view: JobView) -> Iterator[str]:
     """Yields a sentence: why no pod is moved off the job's first node, and which thresholds have no effect."""
-    plugin, task = view.session.plugins.get(Rescheduling.name), next(iter(view.tasks.values()), None)
-    choice = _measure_nodes(view.recording, plugin) if isinstance(plugin, Rescheduling) else None
-    if not isinstance(plugin, Rescheduling) or choice is None or task is None:
+    plugin, tasks = view.session.plugins.get(Rescheduling.name), list(view.tasks.values())
+    asking = [facts for facts in map(view.facts_of, view.actions) if facts.evicts and not facts.places]
+    if not isinstance(plugin, Rescheduling) or STRATEGY not in plugin.settings.strategies or not (tasks and asking):
         return
-    load = next((one for one in choice.nodes if one.node == task.node_name), None)
+    choice, params = plugin.choose_victims([]), plugin.settings.params
+    load = next((one for one in choice.nodes if one.node == tasks[0].node_name), None)
     if load is None or load.high or not any(load.percents.values()):
         return
     limits, state = (choice.low_at, "below every threshold") if load.low else (choice.target, "above no target")
     shares = ((name, *map(format_number, (share, limits[name]))) for name, share in load.percents.items())
     percents = join_names(f"{name} {share} % (limit {limit} %)" for name, share, limit in shares)
-    names = dict.fromkeys(
-        str(name) for stated in plugin.settings.params.values() if isinstance(stated, dict) for name in stated
-    )
+    names = dict.fromkeys(str(name) for stated in params.values() if isinstance(stated, dict) for name in stated)
     unmeasured = join_names(name for name in names if name not in MEASURED_DIMENSIONS)
     ignored = f"; it does not measure {unmeasured}, so only thresholds of cpu and memory count" if unmeasured else ""
     yield f"{Rescheduling.name} moves no pod off {load.node}, which is {state}: {percents}{ignored}."
-
-
-@per_recording()
-def _measure_nodes(recording: Recording, plugin: Rescheduling) -> ReschedulingChoice | None:
-    """The utilisation that the plugin compares; None if no action asks it, or it does not have the strategy."""
-    actions = map(recording.conf.facts_of, recording.conf.actions)
-    is_asked = any(facts.evicts and not facts.places for facts in actions)
-    return plugin.choose_victims([]) if is_asked and STRATEGY in plugin.settings.strategies else None
 
 
 EXPLAINER = PluginExplainer(equations={VICTIM_TASKS.upstream: victim_tasks})

@@ -45,6 +45,20 @@ def test_an_eviction_says_which_budget_it_exceeds_because_no_plugin_reads_budget
     assert exceeded is any(edit in line.edits for line in found.dominant.advice)
 
 
+@pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
+def test_a_plugin_that_would_protect_but_was_not_asked_is_advised_into_the_deciding_tier(action: str) -> None:
+    """Also for hooks of gang actions, which no switch turns off."""
+    queues = [queue("rich", deserved=amounts("8")), queue("poor", deserved=amounts("8"))]
+    objects = [*CLASSES, *queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
+    tiers = conf_of("priority conformance", "gang predicates capacity nodeorder", actions=f"allocate, {action}")
+    found = answer(cluster(objects, conf=tiers), "default/a")
+    holds = "queue rich holds no more than it deserves"
+    assert (
+        f"capacity (tier 2) would protect it ({holds}), but was not consulted: tier 1 decided." in found.dominant.facts
+    )
+    assert "Move capacity to the tier that decides (tier 1)." in found.advice_texts
+
+
 @pytest.mark.parametrize("owner", ["agent", ""])
 def test_nodes_outside_the_shard_are_named_with_their_shard_and_soft_sharding_is_tried(owner: str) -> None:
     shards = {"volcano": ["n1"], **({owner: ["n2", "n3"]} if owner else {})}

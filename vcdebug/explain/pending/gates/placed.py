@@ -140,10 +140,11 @@ def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[
 
 def _protection_advice(unasked: UnaskedPlugin) -> Advice:
     """Advice that makes the plugin take part in the vote on victims."""
-    plugin, switch = unasked.vote.plugin, HOOK_AT[unasked.question.point].switches[0]
+    plugin = unasked.vote.plugin
     if unasked.vote.added_by is not None:
         return Advice.cluster_admin(f"Upgrade Volcano ({join_names(unasked.vote.added_by.fixed_in)} or later).")
     if unasked.vote.state == "switched off":
+        switch = HOOK_AT[unasked.question.point].switches[0]
         return Advice.cluster_admin(f"{plugin}: set {switch} to true.", f"conf:plugins.{plugin}.{switch}=true")
     return Advice.cluster_admin(f"Move {plugin} to the tier that decides (tier {unasked.question.deciding_tier}).")
 

@@ -33,7 +33,15 @@ def test_room_that_is_spread_over_nodes_is_listed_with_the_user_of_the_nearest_n
         "7 cpu is free in total, but spread over 2 nodes (n1 5, n2 2); enqueue compares minResources with totals only."
     )
     assert told in found.dominant.facts[0]
-    assert "In use on n2 (cpu): default/a-0 4." in found.dominant.facts
+    assert "In use on n2 (cpu): default/a-0 4." in found.dominant.facts[0]
+
+
+def test_the_only_node_that_is_too_small_is_named_beside_the_nodes_that_refuse() -> None:
+    unready = node("big", cpu="64")
+    unready["spec"] = {"taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]}
+    found = asked([node("small", cpu="2"), unready, *wanted(cpu="4")], PLAIN)
+    said = "big is NotReady (taint node.kubernetes.io/not-ready:NoSchedule); small has 2 cpu in total."
+    assert said == found.dominant.facts[0]
 
 
 def test_inqueue_jobs_that_no_node_can_hold_are_named_with_their_figures() -> None:

@@ -209,6 +209,11 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     selector = task.pod.spec.get("nodeSelector") or {}
     labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
     facts = failure_facts(failures)
+    # A sole node that is too small belongs beside the nodes that refuse the task: together they are all nodes.
+    if facts and len(small := room.of_kind("too small")) == 1:
+        total = small[0].allocatable
+        amounts = join_names(amount_text.format_named_amount(name, total.get(name)) for name, _ in small[0].short)
+        facts[0] = f"{facts[0][:-1]}; {small[0].name} has {amounts} in total."
     facts += [f"{task.name} has nodeSelector {labels}."] if labels else []
     facts += [] if temporary else [EVICTIONS_CANNOT_HELP]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
@@ -293,13 +298,14 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         task_misfit = f"{task.name} {words}"
         reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
-    # In one line with the nearest node, which together explain why an admitted job fits nowhere.
-    facts = [" ".join(amounts)] if (amounts := [*facts, *_spread_out_facts(fits)]) else []
-    failures = find_constraint_failures(fits)
-    facts += failure_facts(failures)
     takers = room_takers(fits)
     passing = [] if takers.tasks else passing_facts(fits)
-    facts += (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)
+    held = (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)
+    # In one line with the nearest node and its users, which together explain why an admitted job fits nowhere.
+    if spread := _spread_out_facts(fits):
+        facts, held = [" ".join([*facts, *held[:1], *spread])], held[1:]
+    failures = find_constraint_failures(fits)
+    facts += [*failure_facts(failures), *held]
     deadlock, ending_advice = deadlocked_gangs(fits)
     movable, moving = own_users(fits)
     facts = [*deadlock, *movable, *facts]

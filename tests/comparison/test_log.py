@@ -166,6 +166,14 @@ def test_an_excerpt_agrees_wherever_it_begins_or_ends() -> None:
     assert (False, len(places) - 90) == (part.is_whole_cycle, part.agreeing_count)
 
 
+def test_of_a_log_that_is_whole_no_first_line_may_be_missing() -> None:
+    lines, recording = list(copied(PREEMPT)[0]), copied(PREEMPT)[1]
+    assert check_log(lines, recording, is_whole=True).has_no_disagreement
+    for cut in recognised_places(lines)[1:60:5]:
+        found = check_log(lines[cut:], recording, is_whole=True).best_comparison.disagreement
+        assert found is not None, f"from line {cut + 1}"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_excerpts_from_the_middle_agree(name: str) -> None:
     lines = list(copied(name)[0])

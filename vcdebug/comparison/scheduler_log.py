@@ -70,8 +70,11 @@ class KnownLine(NamedTuple):
     message: LogMessage
 
 
-def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine]) -> LogComparison:
-    """Compare the lines in order; unknown lines, and kinds of lines that the replay never prints, do not count."""
+def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], *, is_whole: bool = False) -> LogComparison:
+    """Compare the lines in order; unknown lines, and kinds of lines that the replay never prints, do not count.
+
+    `is_whole`: no line was left out of the log, so that one that it lacks is a difference.
+    """
     pairs = ((line, recognise_message(line.file, line.text)) for line in cycle.lines)
     recognised = [KnownLine(line, message) for line, message in pairs if message is not None]
     # The log's -v level: the highest one of its messages with a certain level.
@@ -79,7 +82,9 @@ def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine]) -> LogCompa
     keys = _compared_keys(recognised, replayed, loudness)
     log = [line for line in recognised if line.message.key in keys]
     expected = [line for line in replayed if line.message_key in keys]
-    walks = _walk_excerpts(log, expected, cycle)
+    walks = (
+        [_walk_from(log, expected, 0, complete=cycle.complete)] if is_whole else _walk_excerpts(log, expected, cycle)
+    )
     agreeing, reordered = sum(walk.index for walk in walks), sum(walk.reordered for walk in walks)
     first = recognised[0].line.number if recognised else 0
     total = len([line for line in cycle.lines if line.number >= first])
@@ -295,8 +300,13 @@ class LogCheck(Struct, frozen=True):
         return self.best_comparison.disagreement is None
 
 
-def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None = None) -> LogCheck:
-    """The first cycle that agrees, else the one that agrees longest; `cycle`, from 1, chooses one itself."""
+def check_log(
+    lines: Iterable[str], recording: Recording, *, cycle: int | None = None, is_whole: bool = False
+) -> LogCheck:
+    """The first cycle that agrees, else the one that agrees longest; `cycle`, from 1, chooses one itself.
+
+    `is_whole`: as in `compare_cycle`; otherwise the log may consist of excerpts.
+    """
     cycles = split_cycles(parse_log(lines))
     if not cycles:
         raise VcdebugError("no scheduling cycle found in this log", "the scheduler must run with -v=3 or higher")
@@ -305,7 +315,7 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
     written = list(log_lines(recording))
     best: LogComparison | None = None
     for candidate in cycles if cycle is None else [cycles[cycle - 1]]:
-        comparison = compare_cycle(candidate, written)
+        comparison = compare_cycle(candidate, written, is_whole=is_whole)
         if best is None or _match_rank(comparison) > _match_rank(best):
             best = comparison
         if comparison.disagreement is None and comparison.is_whole_cycle:

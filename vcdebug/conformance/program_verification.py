@@ -169,9 +169,10 @@ def _compare_log(cycle: ObservedCycle, recording: Recording) -> tuple[LogDiffere
     if chance.dry_runs:
         return None, "dry runs were taken from the log, and parallel ones are logged in any order"
     try:
-        disagreement = check_log(cycle.log, recording, cycle=cycle.counted_cycle).best_comparison.disagreement
+        checked = check_log(cycle.log, recording, cycle=cycle.counted_cycle, is_whole=True)
     except VcdebugError as error:
         return None, error.message
+    disagreement = checked.best_comparison.disagreement
     if disagreement is None:
         return None, ""
     ours = disagreement.replayed

@@ -59,6 +59,18 @@ def test_a_plugin_that_would_protect_but_was_not_asked_is_advised_into_the_decid
     assert "Move capacity to the tier that decides (tier 1)." in found.advice_texts
 
 
+@pytest.mark.parametrize(("of_pods", "advised"), [(None, True), (1000, False)])
+def test_pods_without_the_priority_of_their_pod_group_are_advised_to_state_it(
+    of_pods: int | None, advised: bool
+) -> None:
+    preemptor = wanted() if of_pods is None else wanted(priority=of_pods)
+    objects = of(nodes("n1"), running("a", "n1"), preemptor)
+    found = answer(cluster(objects, conf=conf(PREEMPT)))
+    assert found.scheduled
+    lines = [text for text in found.advice_texts if text.startswith("Set priorityClassName high in the pod templates")]
+    assert advised == bool(lines)
+
+
 @pytest.mark.parametrize("owner", ["agent", ""])
 def test_nodes_outside_the_shard_are_named_with_their_shard_and_soft_sharding_is_tried(owner: str) -> None:
     shards = {"volcano": ["n1"], **({owner: ["n2", "n3"]} if owner else {})}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
-from vcdebug.explain.answer import Flaw, with_flaw
+from vcdebug.explain.answer import Advice, Flaw, with_flaw
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -114,8 +114,8 @@ def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction
     return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end)
 
 
-def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | Flaw]:
-    """Yields sentences and flaws: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
+def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | Advice | Flaw]:
+    """Yields sentences, flaws and advice: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
     evictions, facts_of = carried_out(view.recording), view.recording.conf.facts_of
     own = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     if own:
@@ -151,8 +151,10 @@ _ACTIONS_ON_ALL = ("RestartJob", "AbortJob", "TerminateJob", "CompleteJob")
 """Actions of a Volcano Job's policies that end all pods of the job."""
 
 
-def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]:
-    """Yields the PodGroup priorities of both sides, which preempt compares instead of pod priorities."""
+def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str | Advice]:
+    """Yields the PodGroup priorities of both sides, which preempt compares instead of pod priorities; advice about
+    pods without the priority of their PodGroup.
+    """
     jobs = {eviction.job: view.session.jobs[eviction.job] for eviction in evicted if eviction.job in view.session.jobs}
     lower = {name: job.priority for name, job in jobs.items() if job.priority < view.job.priority}
     if lower and len(lower) == len(jobs):
@@ -162,6 +164,10 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str]
         own = f"; its pods have {join_names(pods)}, which counts only within the job"
         source = f"(of its PodGroup{own if pods != [str(view.job.priority)] else ''})"
         yield f"{view.job.uid} has priority {view.job.priority} {source}; {other_priorities}."
+        named = view.job.pod_group.priority_class_name
+        if named and view.job.priority > max(task.priority for task in view.tasks.values()):
+            counts_for = "the pods' own counts within the job and for a kubelet that evicts"
+            yield Advice.from_outside(f"Set priorityClassName {named} in the pod templates too: {counts_for}.")
 
 
 def useless_facts(recording: Recording, evictions: Sequence[Eviction]) -> Iterator[str]:

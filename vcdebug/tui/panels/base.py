@@ -46,7 +46,7 @@ class Panel(Grid):
 
     _drawn_recording: ref[Recording] | None = None  # weak: a hidden panel must not keep a closed recording in memory
     frame_size = Size(0, 0)
-    """The size of the panel's place, with the frame."""
+    """The size with the frame; that of the panel's place until Textual reports it."""
     drawn_size = Size(0, 0)
     """The size for which the moment is drawn; zero if another one is."""
     _drawn_event = -1
@@ -205,8 +205,11 @@ class Panel(Grid):
         self.show_filter()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Note again which columns are out of sight: cells may have room below their rows now."""
+        """Draw again for another size, and note which columns are out of sight: cells may have room below rows."""
         super().on_resize(event)
+        self.frame_size = self.outer_size
+        if self.moment is not None and self.frame_size != self.drawn_size:
+            self.draw_moment()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:

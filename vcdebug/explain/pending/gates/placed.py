@@ -268,8 +268,8 @@ TOPOLOGY_FACTS = "vcdebug.explain.plugins.network_topology_aware:topology_facts"
 
 def _placement_facts(
     view: JobView, cause: str, waiting: Sequence[TaskInfo], victims: Sequence[TaskKey]
-) -> Iterator[str | Flaw]:
-    """Yields sentences and flaws: broken topologies, terminating pods, why these victims, and Pending pods."""
+) -> Iterator[str | Advice | Flaw]:
+    """Yields sentences, flaws and advice: broken topologies, terminating pods, why these victims, and Pending pods."""
     group = view.job.pod_group
     if group.network_topology is not None or group.sub_group_policies:
         yield from resolve_reference(TOPOLOGY_FACTS)(view)

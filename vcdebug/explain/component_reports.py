@@ -113,7 +113,7 @@ Check the CSI driver of volume {name} on the node: {describe}
     .replace("\n  ", " ")
     .splitlines()
 )
-KNOWN_REPORTS: Final = tuple(map(KnownReport, *(_REPORT_LINES[part::3] for part in range(3))))
+KNOWN_REPORTS: Final = tuple(KnownReport(*lines) for lines in zip(*[iter(_REPORT_LINES)] * 3, strict=True))
 """Known messages, the most specific first: for each its pattern, cause and advice."""
 
 

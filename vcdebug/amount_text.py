@@ -23,6 +23,7 @@ MAX_DIGITS: Final = 15
 _MAX_DECIMALS: Final = 17
 SHORT_NAMES: Final[Mapping[str, str]] = {MEMORY: "mem", "ephemeral-storage": "ephemeral"}
 """Short names of dimensions, used in tables and commands."""
+QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 _MILLI: Final = 1000.0
 _MIN_AMOUNT: Final = 0.1
 """The scheduler treats smaller amounts as 0."""
@@ -99,6 +100,11 @@ def is_unlimited(value: float) -> bool:
 def is_counted(name: str) -> bool:
     """Whether amounts of the dimension are stored in units; all others except memory are stored in thousandths."""
     return name == PODS or name.startswith(VOLUMES)
+
+
+def is_quota_count(name: str) -> bool:
+    """Whether only quotas count this name (pods, count/…, requests.…, limits.…); it is no node resource."""
+    return name == PODS or name.startswith(QUOTA_PREFIXES)
 
 
 def is_byte_like(name: str) -> bool:

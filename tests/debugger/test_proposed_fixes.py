@@ -242,7 +242,10 @@ DROPS_ENQUEUE = 'Configuration: actions -> "allocate, preempt" (drops enqueue: p
 
 
 def test_fix_removes_enqueue_if_it_keeps_the_job_from_preempt() -> None:
-    found = proven(rejected_beside_a_victim(protected=False), "default/high")
+    snapshot = rejected_beside_a_victim(protected=False)
+    facts = explain_by_name(replay_cycle(snapshot), "default/high").dominant.facts
+    assert facts[-1].endswith("preempt considers only admitted jobs.")
+    found = proven(snapshot, "default/high")
     assert ("evicts 1 pod of default/low", "leaves default/low below minMember") == found[DROPS_ENQUEUE].outcome.costs
 
 
@@ -250,7 +253,10 @@ def test_what_stops_the_job_once_admitted_is_said() -> None:
     snapshot = rejected_beside_a_victim(protected=True)
     recording = replay_cycle(snapshot)
     explanation = explain_by_name(recording, "default/high")
-    assert explanation.dominant.facts[-1].endswith("preempt considers only admitted jobs.")
+    protection = (
+        "gang would protect the only candidate victim. Evicting one pod would leave default/low below minMember 1"
+    )
+    assert f"preempt considers only admitted jobs, and {protection} (1 ready)." in explanation.dominant.facts[-1]
     assert DROPS_ENQUEUE not in proven(snapshot, "default/high")
     outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
     assert outcome is not None

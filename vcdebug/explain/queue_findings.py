@@ -8,6 +8,7 @@ from vcdebug.amount_text import (
     format_amount,
     format_amounts_apart,
     format_named_amount,
+    is_quota_count,
     join_names,
     join_ranked_amounts,
     verb_for,
@@ -28,19 +29,24 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
+from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
 from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE
+from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
-from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
+from vcdebug.snapshot.workloads import next_pods_of
 
 
 def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
@@ -118,6 +124,25 @@ BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
     ),
     Advice.for_owner("List what is missing: vcdebug inspect."),
 )
+
+
+def next_tasks(view: JobView) -> tuple[list[tuple[TaskInfo, int]], str]:
+    """([(task, number of such pods)] that the job's controller creates next, the field that states their requests)."""
+    snapshot, job = view.recording.snapshot, view.job
+    pods = [(Pod(each.pod), each.replicas) for each in next_pods_of(snapshot, job.pod_group.manifest)]
+    if pods:
+        return [
+            (TaskInfo(pod, get_pod_resource_request(pod, snapshot.flags)), number) for pod, number in pods
+        ], "pod template"
+    # Without templates each pod is taken to ask for its part of minResources.
+    number, minimum = max(job.min_available, 1), job.get_min_resources()
+    request = Resource(minimum.milli_cpu / number, minimum.memory / number)
+    for name, amount in minimum.items():
+        if name not in (CPU, MEMORY) and not is_quota_count(name):
+            request.set_scalar(name, amount / number)
+    metadata = {"name": f"{job.name}-0", "namespace": job.namespace, "annotations": {GROUP_ANNOTATION: job.name}}
+    pod = Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}})
+    return [(TaskInfo(pod, request), number)], "minResources / minMember"
 
 
 def quota_explainer(plugin: str) -> QuotaExplainer:
@@ -271,7 +296,7 @@ def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
     uncounted = next((amount.get(name) for part, amount in limit.check.summands if part == ELASTIC), 0.0)
     if uncounted > 0:
         yield f"{format_named_amount(name, uncounted)} of pods above minMember is not counted."
-    holders, too_early = holder_facts(view, seq, limit), too_early_words(view)
+    holders, too_early = holder_facts(view, seq, limit), too_early_words(view, seq)
     if holders:
         yield f"{holders[0].removesuffix('.')}; {too_early}" if too_early else holders[0]
     elif too_early:
@@ -281,12 +306,26 @@ def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
 LESS_MINIMUM_ADVICE = Advice.for_owner("Request less in spec.minResources.")
 
 
-def too_early_words(view: JobView) -> str:
+def too_early_words(view: JobView, seq: Seq) -> str:
     """A clause: evictions cannot help a job before it is admitted; empty if no action evicts."""
     evicting = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts]
     if len(evicting) > 1:
         return "no action evicts for a job that is not admitted."
-    return f"{evicting[0]} considers only admitted jobs." if evicting else ""
+    return f"{evicting[0]} considers only admitted jobs{_protection_words(view, evicting[0], seq)}." if evicting else ""
+
+
+def _protection_words(view: JobView, action: str, seq: Seq) -> str:
+    """A clause: which plugin would protect every candidate victim if the job were admitted; empty if none would."""
+    task = view.blocked_task or next((task for task, _ in next_tasks(view)[0]), None)
+    if task is None or not view.facts_of(action).evicts_by_pod or view.facts_of(action).across_queues:
+        return ""
+    plugin, candidates = protecting_plugin(view.recording, action, task)
+    explain_veto = explainer_for(plugin).explain_veto
+    if explain_veto is None:
+        return ""
+    veto = explain_veto(view, task, [candidate.key for candidate in candidates], seq)
+    reason = f". {veto.text}" if veto is not None else ""
+    return f", and {plugin} would protect {every_victim(len(candidates))}{reason}"
 
 
 def queue_state_words(view: JobView) -> str:

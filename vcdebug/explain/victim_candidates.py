@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from vcdebug.errors import PANICS
 from vcdebug.framework import action as action_module
 from vcdebug.framework.action import Action
+from vcdebug.framework.hooks import PREEMPTABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import Resource
-from vcdebug.model.task import TaskInfo
-from vcdebug.recording.recording import Recording
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording, per_recording
 
 
 class JudgedNode(Struct, frozen=True):
@@ -85,6 +88,47 @@ def victim_filter_of(
         return lambda _: action_module.NO_JOB
     kind: type[Action] = resolve_reference(recording.conf.registry[action])
     return kind.victim_filter(session, job, asker, within=within)
+
+
+def every_victim(candidate_count: int) -> str:
+    """All of `candidate_count` candidate victims in words, such as `both candidate victims`."""
+    by_count = {1: "the only candidate victim", 2: "both candidate victims"}
+    return by_count.get(candidate_count, f"all {candidate_count} candidate victims")
+
+
+@per_recording()
+def _running_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[TaskInfo]]:
+    """Queue → its tasks that run when the cycle ends."""
+    return group_by_key(
+        (job.queue, task)
+        for job in recording.session.jobs.values()
+        for task in job.task_status_index.get(TaskStatus.RUNNING, {}).values()
+    )
+
+
+MOST_ASKED_VICTIMS = 100
+
+
+def protecting_plugin(recording: Recording, action: str, asker: TaskInfo) -> tuple[str, Sequence[TaskInfo]]:
+    """(plugin, candidates): the plugin that would protect all candidates in the asker's queue; no event is recorded.
+
+    The plugin is empty if some candidate could be evicted, if there is none, or if there are too many to ask about.
+    """
+    session = recording.session
+    excludes = victim_filter_of(recording, action, asker)
+    running = _running_by_queue(recording).get(session.jobs[asker.job].queue, ())
+    candidates = list(islice((task for task in running if not excludes(task)), MOST_ASKED_VICTIMS + 1))
+    if not 0 < len(candidates) <= MOST_ASKED_VICTIMS:
+        return "", candidates
+    with session.record.silence_recording():
+        try:
+            if session.ask_plugins(PREEMPTABLE, asker, candidates):
+                return "", candidates
+            calls = [call for tier in session.plugin_calls[PREEMPTABLE.method] for call in tier]
+            answers = ((call.plugin, call.call(asker, candidates)) for call in calls)
+            return next((plugin for plugin, (victims, vote) in answers if vote and not victims), ""), candidates
+        except PANICS:
+            return "", candidates
 
 
 def gang_victim_filter(recording: Recording, action: str, job: JobId) -> action_module.CandidateFilter:

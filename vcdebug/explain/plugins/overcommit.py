@@ -84,7 +84,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
         *queue_findings.earlier_admission_facts(view, seq, name, same_queue=False),
         *((f"Also short: {further}.",) if further else ()),
-        *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view)),)),
+        *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view, seq)),)),
     )
     numbers: dict[str, Number] = {
         **amount_numbers("minResources", minimum, names),

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, format_unit_amount, is_counted, join_names
+from vcdebug.amount_text import QUOTA_PREFIXES, count_noun, format_unit_amount, is_counted, join_names
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
@@ -16,7 +16,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.pod import ENDED_PHASES, Pod
-from vcdebug.model.resource import MEMORY, PODS
+from vcdebug.model.resource import MEMORY
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.recording.recording import Recording
@@ -28,7 +28,6 @@ from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
-_QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 """Prefixes of names that only quotas use."""
 
 
@@ -206,11 +205,6 @@ def quota_edits(
     return tuple(f"ResourceQuota/{namespace}/{quota}:{part}.hard{field_step(name)}={hard}" for part in parts)
 
 
-def is_quota_count(name: str) -> bool:
-    """Whether only quotas count this name (pods, count/…, requests.…, limits.…); it is no node resource."""
-    return name == PODS or name.startswith(_QUOTA_PREFIXES)
-
-
 def exhausted_quotas(
     recording: Recording, namespace: str, amounts: Mapping[str, int], pods: int = 1
 ) -> Iterator[ExhaustedQuota]:
@@ -248,7 +242,7 @@ def minimum_quota_amounts(minimum: Mapping[str, object], members: int) -> dict[s
     """As `pod_quota_amounts`, for one of `members` pods that share these minResources equally."""
     amounts = {"pods": NANO_PER_UNIT, "count/pods": NANO_PER_UNIT}
     for name, quantity in minimum.items():
-        prefix = "" if name.startswith(_QUOTA_PREFIXES) else "requests."
+        prefix = "" if name.startswith(QUOTA_PREFIXES) else "requests."
         amounts[name] = amounts[f"{prefix}{name}"] = nano_value(quantity) // max(members, 1)
     return amounts
 

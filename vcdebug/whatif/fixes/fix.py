@@ -12,10 +12,9 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_number
+from vcdebug.amount_text import count_noun, format_number, is_quota_count
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
-from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod

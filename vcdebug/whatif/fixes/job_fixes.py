@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.amount_text import capitalize_first, count_noun, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -215,7 +215,7 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
         yield from _propose_fewer_first_fixes(situation, group)
     yield from _propose_followed_minimum_fixes(situation, group)
     for resource, present in fix.known_amounts(group.min_resource_list).items():
-        amount = None if resourcequota.is_quota_count(resource) else fix.smaller_amount(resource, present)
+        amount = None if is_quota_count(resource) else fix.smaller_amount(resource, present)
         if amount is not None and not situation.own_pods and present % max(group.min_member, 1) == 0:
             amount = fix.smaller_amount_of_each(resource, present, max(group.min_member, 1))
         if amount is not None:
@@ -233,7 +233,7 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
     pods, edits, changes = [task.pod for task in situation.job.tasks.values()], [], []
     for resource, present in fix.known_amounts(group.min_resource_list).items():
         request = fix.total_request(pods, resource)
-        if present > request and not resourcequota.is_quota_count(resource):
+        if present > request and not is_quota_count(resource):
             old, new = (fix.format_units(resource, each) for each in (present, request))
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={new}")
             changes.append(f"minResources.{resource} {old} -> {new}")

@@ -9,12 +9,11 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, format_amount, join_names
+from vcdebug.amount_text import count_noun, format_amount, is_quota_count, join_names
 from vcdebug.explain.answer import Cause, Explanation, Flaw
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
-from vcdebug.explain.plugins.resourcequota import is_quota_count
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import ENDED_STATUSES, TaskStatus

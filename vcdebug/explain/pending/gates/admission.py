@@ -11,6 +11,7 @@ from vcdebug.amount_text import (
     format_amounts_apart,
     format_named_amount,
     format_resource,
+    is_quota_count,
     join_names,
     verb_for,
 )
@@ -20,21 +21,18 @@ from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workl
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins import explainer_for, overcommit
-from vcdebug.explain.plugins.resourcequota import exhausted_quotas, is_quota_count, next_pod_amounts
-from vcdebug.explain.queue_findings import is_whole_cluster, rejection_evidence
+from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
+from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks, rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.model.pod import Pod
-from vcdebug.model.pod_resources import get_pod_resource_request
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, owner_names, owners_of, status_of
-from vcdebug.snapshot.workloads import next_pods_of
+from vcdebug.snapshot.manifest import key_of, name_of, owner_names, owners_of, status_of
 
 PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
@@ -208,20 +206,7 @@ def admitted(view: JobView) -> Finding | None:
 
 def format_fit(view: JobView) -> str:
     """A sentence: whether the pods that the controller creates next would fit when the cycle ends."""
-    snapshot, job, source = view.recording.snapshot, view.job, "pod template"
-    templates = [(Pod(each.pod), each.replicas) for each in next_pods_of(snapshot, job.pod_group.manifest)]
-    tasks = [(TaskInfo(pod, get_pod_resource_request(pod, snapshot.flags)), replicas) for pod, replicas in templates]
-    if not tasks:
-        # Without templates each pod is taken to ask for its part of minResources.
-        pods, min_resources, source = max(job.min_available, 1), job.get_min_resources(), "minResources / minMember"
-        pod_request = Resource(min_resources.milli_cpu / pods, min_resources.memory / pods)
-        for name, amount in min_resources.items():
-            if name not in (CPU, MEMORY) and not is_quota_count(name):
-                pod_request.set_scalar(name, amount / pods)
-        annotations = {GROUP_ANNOTATION: job.name}
-        metadata = {"name": f"{job.name}-0", "namespace": job.namespace, "annotations": annotations}
-        pod = Pod({"metadata": metadata, "spec": {"containers": [{"name": "main"}]}})
-        tasks = [(TaskInfo(pod, pod_request), pods)]
+    tasks, source = next_tasks(view)
     if all(task.resreq.is_empty() for task, _ in tasks):
         return "Its PodGroup has no minResources, so whether the pods would fit is unknown."
     sizes = (f"{count_noun(number, 'pod')} of {format_resource(task.resreq)}" for task, number in tasks)

@@ -12,7 +12,13 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance, entitlement, veto
-from vcdebug.explain.victim_candidates import SkippedVictim, gang_victim_filter, rank_objections, skipped_victim
+from vcdebug.explain.victim_candidates import (
+    SkippedVictim,
+    every_victim,
+    gang_victim_filter,
+    rank_objections,
+    skipped_victim,
+)
 from vcdebug.framework.action import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
@@ -116,7 +122,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
     failed_plan = _failed_plan_words(view, visit)
     obstacle, proof = failed_plan or ("Evicting all of them in one domain would not free enough for the whole gang", ())
     some = f"{len(allowed)} of {total} candidate victims"
-    victim_words = some if len(allowed) < total else veto.every_victim(total)
+    victim_words = some if len(allowed) < total else every_victim(total)
     reason = f"{action} may evict {victim_words}, too few to make room for {pods}"
     lower, free = "Lower spec.minMember.", "Free room for the whole gang in one domain."
     advice = (Advice.for_owner(lower), Advice.queue_admin(free))

@@ -9,7 +9,7 @@ from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
-from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, rank_objections
+from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, every_victim, rank_objections
 from vcdebug.framework import action
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
@@ -119,12 +119,6 @@ def _veto_words(attempt: TaskTry, plugin: str, victims: tuple[int, int], votes: 
         return f"{allowed_words}, too few for {attempt.task_name}"
     outcome = "may evict no pod" if everywhere else "finds no room"
     return f"{attempt.action} {outcome} for {attempt.task_name}; {plugin} protects {every_victim(candidates)} {place}"
-
-
-def every_victim(candidate_count: int) -> str:
-    """All of `candidate_count` candidate victims in words, such as `both candidate victims`."""
-    by_count = {1: "the only candidate victim", 2: "both candidate victims"}
-    return by_count.get(candidate_count, f"all {candidate_count} candidate victims")
 
 
 def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes) -> VetoReason:

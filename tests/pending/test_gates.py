@@ -17,6 +17,7 @@ from vcdebug.snapshot.snapshot import Manifest
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
+GROUP, REQUIRED = "volcano.sh/nodegroup-name", "requiredDuringSchedulingIgnoredDuringExecution"
 SKIPPED = "The scheduler skips the job until then."
 CHECK = "Check the controller that creates them, and the quotas."
 CONTROLLER = "Find out why the controller of default/wanted created"
@@ -241,3 +242,39 @@ def test_pods_with_one_podgroup_each_are_named_as_no_gang() -> None:
     found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
     lone = "Each pod of application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
     assert ("In use in queue q (cpu): default/podgroup-a-0 4.", lone) == found.dominant.facts[:2]
+
+
+@pytest.mark.parametrize(
+    ("release", "parent", "child", "told", "not_told"),
+    [
+        ("v1.12.1", ["a"], None, "its ancestor up (a) is not inherited (from v1.13 on", "may use"),
+        ("v1.13.0", ["a"], None, "its ancestor up (a) is not inherited, so", "from v1.13"),
+        ("v1.13.0", None, None, "Queue q has no node group in spec.affinity, so", "ancestor"),
+        (
+            "v1.12.1",
+            ["a"],
+            ["c"],
+            "Queue q may use node group c only, and n1 (a), n2 (no group) are not in it",
+            "ancestor",
+        ),
+        ("v1.15.1", None, ["c", "b"], "may use node groups c, b only, and n2 (no group) is not in it", "label"),
+        ("v1.15.1", None, ["c"], "(no group) are not in it; no node has that label", "ancestor"),
+    ],
+)
+def test_the_node_groups_of_a_queue_and_of_its_ancestors_are_named(
+    release: str, parent: list[str] | None, child: list[str] | None, told: str, not_told: str
+) -> None:
+    made = [*nodes("n1", labels={GROUP: "b" if child == ["c", "b"] else "a"}), *nodes("n2")]
+    full = running("full", "n1", queue="q") if child == ["c", "b"] else []
+    queues = [queue("root"), queue("up", parent="root"), queue("q", parent="up")]
+    for each, groups in ((queues[1], parent), (queues[2], child)):
+        if groups is not None:
+            each["spec"]["affinity"] = {"nodeGroupAffinity": {REQUIRED: groups}}
+    job = wanted(queue="q", annotations={"volcano.sh/queue-name": "q"})
+    snapshot = cluster([*CLASSES, *made, *queues, *full, *job], conf=conf(PLAIN, second="predicates nodegroup"))
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), WANTED)
+    facts = " ".join(found.dominant.facts)
+    assert told in facts
+    assert not_told not in facts
+    switch = any("enableHierarchy" in each.text for each in found.dominant.advice)
+    assert switch is (release == "v1.13.0" and parent is not None)

@@ -288,7 +288,7 @@ class Finding(Struct, frozen=True):
 class ConstraintKind(Enum):
     """The kind of constraint that a predicate checks; the value lists texts that occur in its reasons."""
 
-    NODE_GROUP = ("node group",)
+    NODE_GROUP = ("node group", "node not satisfy")
     LABELS = ("node affinity/selector",)
     POD_AFFINITY = ("pod affinity rules", "anti-affinity rules")
     TAINT = ("taint",)

@@ -1,16 +1,31 @@
 """nodegroup: the node's group against the queue's affinity and limits. Upstream: plugins/nodegroup."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import format_number, join_names
+from vcdebug.amount_text import format_number, join_names, verb_for
+from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup, NodeGroupByPod
+from vcdebug.plugins.nodegroup import (
+    AFFINITY_NOT_FOUND,
+    GROUP_LABEL,
+    LABEL_NOT_FOUND,
+    NOT_SATISFIED,
+    UNSATISFIED,
+    Group,
+    GroupAffinity,
+    GroupVerdict,
+    NodeGroup,
+    NodeGroupByPod,
+)
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"
@@ -70,24 +85,70 @@ def _limit_terms(verdict: GroupVerdict, request: Resource) -> Iterator[Term]:
 
 
 def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes refused because the queue names no group, or because they are in no group while the plugin is strict."""
-    queue, refusing = fits.view.queue.name, fits.refused_for("node group")
-    no_affinity, no_label = (
-        [node.name for node in refusing if any(text in status.reason for status in node.statuses)]
-        for text in ("affinity not specified", "label not found")
-    )
-    names = join_names(no_label)
-    if no_affinity:
-        rejects = f"{NodeGroup.name} rejects every node that belongs to a group ({join_names(no_affinity)})"
-        advice = Advice.queue_admin(f"Queue {queue}: set spec.affinity.nodeGroupAffinity.")
-        text = f"Queue {queue} has no node group in spec.affinity, so {rejects}"
-        strict = f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {names}."
-        if no_label:
-            text += f", and in strict mode those without a group ({names})"
-        advised = (advice, *((Advice.cluster_admin(strict),) if no_label else ()))
-        yield ConstraintFailure(text, advised, ConstraintKind.NODE_GROUP)
-    elif no_label:
-        yield ConstraintFailure(f"{names} {'has' if len(no_label) == 1 else 'have'} no node-group label")
+    """Yields why the queue may not use the refusing nodes: it names no node group, or only others."""
+    plugin, reasons = fits.view.session.plugins.get(NodeGroup.name), (AFFINITY_NOT_FOUND, UNSATISFIED, NOT_SATISFIED)
+    refusing = [node.name for reason in (*reasons, LABEL_NOT_FOUND) for node in fits.refused_for(reason)]
+    if not isinstance(plugin, NodeGroup | NodeGroupByPod) or not refusing:
+        return
+    verdicts = {name: plugin.group_verdict(fits.task, name) for name in dict.fromkeys(refusing)}
+    first = next(iter(verdicts.values()))
+    nodes_of = group_by_key((verdict.group or "", name) for name, verdict in verdicts.items())
+    affinity = first.queue.affinity if first.queue is not None else None
+    if affinity is not None and not affinity.is_empty:
+        yield _other_groups_failure(fits, first.queue_name, affinity, nodes_of)
+    elif any(nodes_of):
+        yield _no_affinity_failure(fits, first, nodes_of)
+    else:
+        yield ConstraintFailure(f"{join_names(nodes_of[''])} {verb_for(len(nodes_of['']), 'has')} no node-group label")
+
+
+def _no_affinity_failure(
+    fits: NodeFits, verdict: GroupVerdict, nodes_of: Mapping[Group, Sequence[NodeName]]
+) -> ConstraintFailure:
+    """The queue may use no node group, perhaps since it does not inherit those of an ancestor."""
+    queue, ungrouped = verdict.queue_name, join_names(nodes_of.get("", ()))
+    rejected = join_names(name for group, names in nodes_of.items() if group for name in names)
+    text = f"Queue {queue} has no node group in spec.affinity"
+    rejects = f"so {NodeGroup.name} rejects every node that belongs to a group ({rejected})"
+    advice = [Advice.queue_admin(f"Queue {queue}: set spec.affinity.nodeGroupAffinity.")]
+    if ungrouped:
+        rejects += f", and{' in strict mode' if verdict.strict else ''} those without a group ({ungrouped})"
+    if ungrouped and verdict.strict:
+        strict = f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {ungrouped}."
+        advice.append(Advice.cluster_admin(strict))
+    info = fits.view.session.queues.get(queue)
+    ancestors = queue_index.queue_and_ancestors(fits.view.recording, info)[1:] if info is not None else []
+    parent = next((each for each in ancestors if _groups_in(each)), None)
+    if parent is not None:
+        switch = "enableHierarchy: true"
+        text += f", and that of its ancestor {parent.name} ({join_names(_groups_in(parent))}) is not inherited"
+        if isinstance(fits.view.session.plugins[NodeGroup.name], NodeGroupByPod):
+            text += f" (from v1.13 on with {switch} at {NodeGroup.name})"
+        else:
+            words, edit = f"Set {switch} at {NodeGroup.name}.", f"conf:plugins.{NodeGroup.name}.enableHierarchy=true"
+            advice.insert(0, Advice.cluster_admin(words, edit))
+    return ConstraintFailure(f"{text}, {rejects}", tuple(advice), ConstraintKind.NODE_GROUP)
+
+
+def _groups_in(queue: QueueInfo) -> list[Group]:
+    """The node groups that a queue's own affinity requires or prefers."""
+    affinity = GroupAffinity(queue.spec.get("affinity") or {})
+    return [*dict.fromkeys((*affinity.required, *affinity.preferred))]
+
+
+def _other_groups_failure(
+    fits: NodeFits, queue: QueueName, affinity: GroupAffinity, nodes_of: Mapping[Group, Sequence[NodeName]]
+) -> ConstraintFailure:
+    """The queue may use other groups than those of the nodes; perhaps no node is in one of them."""
+    allowed = [*dict.fromkeys((*affinity.required, *affinity.preferred, *affinity.anti_preferred))]
+    labels = [node.labels.get(GROUP_LABEL, "") for node in fits.view.session.nodes.values()]
+    outside = join_names(f"{join_names(names)} ({group or 'no group'})" for group, names in nodes_of.items())
+    if not allowed:
+        return ConstraintFailure(f"The nodeGroupAntiAffinity of queue {queue} excludes {outside}")
+    rule = f"Queue {queue} may use node group{'s' if len(allowed) > 1 else ''} {join_names(allowed)} only"
+    verb = verb_for(sum(map(len, nodes_of.values())), "is")
+    none = "" if any(affinity.accepts_group(label) for label in labels) else "; no node has that label"
+    return ConstraintFailure(f"{rule}, and {outside} {verb} not in it{none}")
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_group_failures)

@@ -278,3 +278,37 @@ def test_the_node_groups_of_a_queue_and_of_its_ancestors_are_named(
     assert not_told not in facts
     switch = any("enableHierarchy" in each.text for each in found.dominant.advice)
     assert switch is (release == "v1.13.0" and parent is not None)
+
+
+@pytest.mark.parametrize("release", ["v1.12.0", "v1.15.1"])
+@pytest.mark.parametrize(
+    ("racks", "pattern", "told", "empty"),
+    [
+        ((2, 2), False, "r0 has room for 2 of the 4 pods, r1 for 2; all nodes together have room for 4.", False),
+        ((3, 2, 1), False, "r0 has room for 3 of the 4 pods, r1 for 2, r2 for 1; all nodes together", False),
+        ((2, 2), True, "r0 has room for 2 of the 4 pods, r1 for 2, top for 0; all nodes together", True),
+        ((2, 1), False, "", False),
+        ((4, 1), False, "", False),
+    ],
+)
+def test_the_room_in_each_hyper_node_of_a_hard_topology_is_listed(
+    release: str, racks: tuple[int, ...], pattern: bool, told: str, empty: bool
+) -> None:
+    """Not where the cluster lacks the room as well, nor where one HyperNode holds the job."""
+    hosts = [[f"n{rack}{at}" for at in range(count)] for rack, count in enumerate(racks)]
+    leaves = [hyper_node(f"r{rack}", *names) for rack, names in enumerate(hosts)]
+    top = {**hyper_node("top"), "spec": {"tier": 2, "members": [{"type": "HyperNode", "selector": {}}]}}
+    top["spec"]["members"][0]["selector"] = {"regexMatch": {"pattern": "r[0-9]"}}
+    job = wanted(4, cpu="8")
+    job[0]["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 2 if pattern else 1}
+    machines = nodes(*(host for names in hosts for host in names))
+    objects = [*CLASSES, *machines, *leaves, *([top] if pattern else []), *job]
+    snapshot = cluster(objects, conf=conf(PLAIN, first=TOPOLOGY))
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), WANTED)
+    facts = " ".join(found.dominant.facts)
+    assert told in facts
+    assert bool(told) is ("networkTopology (hard) keeps the job in one HyperNode" in facts)
+    assert found.cause_code == ("places" if 4 in racks else found.cause_code)
+    if release == "v1.15.1":
+        assert empty is ("HyperNode top has no nodes" in facts)
+        assert empty is any("name each member with exactMatch (r0, r1)" in one.text for one in found.dominant.advice)

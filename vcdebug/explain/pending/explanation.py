@@ -71,6 +71,7 @@ from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
+HYPER_NODE_ROOMS: Final = "vcdebug.explain.plugins.network_topology_aware:hyper_node_rooms"
 
 
 def explain_by_name(recording: Recording, word: str, *, detailed: bool = True) -> Explanation:
@@ -277,7 +278,10 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
     if finding.cause == Cause.GANG_DISCARD:
         facts, advice = deadlocked_gangs(fits)
-        return finding.with_additions(*facts, *advice, in_front=True)
+        rooms: list[str] = resolve_reference(HYPER_NODE_ROOMS)(fits.view)
+        if rooms and (reason := f"{finding.reason} in one HyperNode"):
+            finding = replace(finding, headline=finding.headline._replace(reason=reason))
+        return finding.with_additions(*facts, *rooms, *advice, in_front=True)
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:
         passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()

@@ -12,14 +12,15 @@ from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, Flaw, amount_numbers, counts, pending_headline
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.no_node import no_node_finding
 from vcdebug.explain.pending.room_takers import MAX_TAKERS
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import PURPOSE, name_in
-from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo
+from vcdebug.linear_pattern import compile_pattern
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo, HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
@@ -37,7 +38,7 @@ from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE, SOFT_TO_HARD
 from vcdebug.snapshot.manifest import object_in, object_list, owner_names, spec_of
 
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -185,10 +186,13 @@ def no_hyper_node(view: JobView) -> Finding | None:
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
-    facts = (*unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
+    empty, repair = _empty_hyper_nodes(tried, view.session.hyper_nodes)
+    rooms = hyper_node_rooms(view) if sub_job is None and not unlisted else []
+    facts = (*rooms, *empty, *unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
+        *repair,
         *listing,
         Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
         Advice.for_owner("Request less in spec.minResources."),
@@ -241,6 +245,78 @@ def _hyper_nodes_up_to(view: JobView, tier: int | None) -> list[HyperNodeInfo]:
     """The HyperNodes up to a tier, all without one; not the one above all, which stands for the whole cluster."""
     infos = (info for info in view.session.hyper_nodes.by_name.values() if info.name != TOP_HYPER_NODE)
     return [info for info in infos if tier is None or info.tier <= tier]
+
+
+MAX_LISTED_ROOMS = 4
+ORPHANED = ("", TOP_HYPER_NODE)
+"""Parents of a HyperNode that is no member of another one."""
+
+
+def hyper_node_rooms(view: JobView) -> list[str]:
+    """Sentences: for how many pods of the job each HyperNode has room, where no allowed one has room for all.
+
+    Empty without a hard topology, for pods that differ in what they ask, and if all nodes together lack the room.
+    """
+    topology, task, end = view.job.pod_group.network_topology, view.blocked_task, view.action_ends(ALLOCATE)
+    tier = topology.hard_tier() if topology is not None else None
+    needed = view.job.min_available - view.job.ready_task_num()
+    requests = {tuple(each.init_resreq.items()) for each in view.unplaced_tasks}
+    if tier is None or task is None or end is None or len(requests) > 1 or view.job.ready_task_num():
+        return []
+    room_on = {
+        node.name: _pods_with_room(node, task.init_resreq, needed) for node in NodeFits(view, task, end).free_nodes
+    }
+    allowed, tree = _hyper_nodes_up_to(view, tier), view.session.hyper_nodes
+    names = dict.fromkeys(info.name for info in allowed)
+    tops = [name for name in names if not any(one in names for one in tree.get_ancestors(name)[1:])]
+    rooms = {name: sum(room_on.get(node, 0) for node in tree.real_nodes.get(name) or ()) for name in sorted(tops)}
+    total = sum(room_on.values())
+    if not rooms or total < needed or max(rooms.values()) >= needed:
+        return []
+    ranked = sorted(rooms, key=lambda name: -rooms[name])
+    (first, *others), more = ranked[:MAX_LISTED_ROOMS], len(ranked) - MAX_LISTED_ROOMS
+    listed = [f"{first} has room for {rooms[first]} of the {count_noun(needed, 'pod')}"]
+    listed += [f"{name} for {rooms[name]}" for name in others]
+    listed += [f"{more} more for at most {rooms[ranked[MAX_LISTED_ROOMS]]}"] if more > 0 else []
+    rule = f"networkTopology (hard) keeps the job in one HyperNode up to tier {tier}"
+    packing, release = NTA_HYPERNODE_SCORE, view.recording.snapshot.release
+    fills = f"{release.display_name()} does not fill one HyperNode before the next"
+    later = (
+        [f"{fills}; {join_names(packing.fixed_in)} does ({packing.pull})."] if release.has_older_form(packing) else []
+    )
+    return [
+        f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {min(total, needed)}.",
+        *later,
+    ]
+
+
+def _pods_with_room(node: NodeFit, request: Resource, most: int) -> int:
+    """How many pods with this request the free room of a node holds, up to a maximum."""
+    idle, count = node.future_idle.clone(), 0
+    while count < most and request.less_equal(idle):
+        idle.sub(request)
+        count += 1
+    return count
+
+
+def _empty_hyper_nodes(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> tuple[list[str], list[Advice]]:
+    """(sentence, advice) about the first HyperNode without nodes that selects other HyperNodes by a pattern."""
+    for info in infos:
+        members = [object_in(member) for member in object_list(spec_of(info.manifest).get("members"))]
+        selectors = [object_in(one.get("selector")) for one in members if one.get("type") == "HyperNode"]
+        patterns = [object_in(one.get("regexMatch")).get("pattern") for one in selectors if "exactMatch" not in one]
+        if not patterns or tree.real_nodes.get(info.name):
+            continue
+        rule = "of members of type HyperNode only exactMatch is read"
+        text = f"HyperNode {info.name} has no nodes: {rule}, and it states {_selector_words(info)}."
+        matches = [compile_pattern(pattern) for pattern in patterns if pattern]
+        below = [one.name for one in tree.by_name.values() if one.tier < info.tier and one.parent in ORPHANED]
+        names = [name for name in below if any(match(name) for match in matches)]
+        listed = ", ".join(f"{{type: HyperNode, selector: {{exactMatch: {{name: {name}}}}}}}" for name in names)
+        edits = (f"HyperNode/{info.name}:spec.members=[{listed}]",) if names else ()
+        words = f"HyperNode {info.name}: name each member with exactMatch ({join_names(names) or 'one entry each'})."
+        return [text], [Advice.cluster_admin(words, *edits)._replace(repairs=True)]
+    return [], []
 
 
 def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> tuple[list[str], list[Advice]]:

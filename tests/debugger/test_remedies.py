@@ -223,7 +223,7 @@ def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller
         one.plan_words
         for one in searched(replay_cycle(cluster(node("n1"), queue("default"), group, workers)), "default/j").best_plans
     ]
-    assert found[0] == "default/j: remove role old from minTaskMember (0 of 1 pods exist)"
+    assert found[0] == "default/j: remove role old from minTaskMember (0 of 1 pod exists)"
     assert any("role minimums are ignored" in words for words in found)
 
 

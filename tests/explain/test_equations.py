@@ -249,6 +249,13 @@ def test_no_dimension_decides_where_each_has_room_on_some_node() -> None:
     assert "4 of 8 nodes have room in every dimension, 0 are feasible" in found.note
 
 
+def test_a_search_of_one_node_has_a_note_in_the_singular() -> None:
+    recording = replay_cycle(cluster(node("n1", cpu="2"), queue("default"), pod_group("j"), *pods("j", 1, cpu="1")))
+    found = equation_at(recording, recording.index.seqs_of_type(PredicateEvent)[0])
+    assert found is not None
+    assert found.note == "1 of 1 node has room in every dimension, 1 is feasible"
+
+
 def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
     snapshot = cluster(
         node("n1", cpu="1"),

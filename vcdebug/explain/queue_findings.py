@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from vcdebug import amount_text
 from vcdebug.amount_text import (
     capitalize_first,
+    count_noun,
     format_amount,
     format_amounts_apart,
     format_named_amount,
@@ -99,8 +100,9 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     request = sum_smallest((task.resreq for task in unbound), name, missing)
     if request <= limit.check.limit.get(name):
         return ()
+    pods = f"{count_noun(missing, 'pod')} still missing from the gang {verb_for(missing, 'asks')}"
     hard = f"; the queue's hard limit is {limit.format_limit(name)}" if limit.is_capability else ""
-    return (f"The {missing} pods still missing from the gang ask {format_named_amount(name, request)} in total{hard}.",)
+    return (f"The {pods} {format_named_amount(name, request)} in total{hard}.",)
 
 
 def excess_headline(headline: CauseHeadline, limit: QueueCheck) -> tuple[CauseHeadline, tuple[str, ...]]:

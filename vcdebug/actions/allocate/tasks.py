@@ -289,5 +289,5 @@ def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
 def note_open_statement(ssn: Session, job: JobInfo, statement: Statement) -> None:
     """Note that the statement is neither committed nor discarded."""
     if len(statement):
-        text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
+        text = f"{job.uid} keeps its operations ({len(statement)}) uncommitted until the session closes"
         ssn.note_quirk(STATEMENT_LEFT_OPEN, text, at_last=True)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_number
+from vcdebug.amount_text import count_noun, format_number, verb_for
 from vcdebug.explain import equation
 from vcdebug.explain.decisions.queue_figures import state_change_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
@@ -181,7 +181,9 @@ def search_equation(
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     heads = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.is_met else None
-    note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
+    have_room = f"{len(with_room)} of {count_noun(len(names), 'node')} {verb_for(len(with_room), 'has')} room"
+    are_feasible = f"{len(event.feasible)} {verb_for(len(event.feasible), 'is')} feasible"
+    note = f"{have_room} in every dimension, {are_feasible}"
     return equation.Equation(title, formula, heads, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL)
 
 

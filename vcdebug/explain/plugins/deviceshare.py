@@ -63,7 +63,7 @@ def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
     if isinstance(ledger, GpuShareLedger):
         memory, number = ledger.asked_amounts(pod)
         asks = [f"{memory} memory of one card"] if memory else []
-        asks += [f"{number} cards of its own"] if number else []
+        asks += [f"{count_noun(number, 'card')} of its own"] if number else []
         return CardOverview(" and ".join(asks), tuple(_shared_cards(ledger, memory, number)))
     if isinstance(ledger, ExclusiveLedger):
         return _vgpu_overview(ledger.capped_copy(pod), pod)

@@ -414,7 +414,7 @@ def _unbound_finding(view: JobView) -> Finding | None:
     if not places or view.job.is_pipelined():
         return None
     unbound_words = "has a node but is not bound" if len(places) == 1 else "have a node but are not bound"
-    ready = f"{view.job.ready_task_num()} of minMember {view.job.min_available} pods are ready"
+    ready = f"{view.job.ready_task_num()} ready of minMember {view.job.min_available}"
     reason = f"{count_noun(len(places), 'pod')} {unbound_words}; {ready}"
     numbers = counts({"job.minAvailable": view.job.min_available, "pods.placed": len(places)})
     tries = (attempt for visit in view.job_visits for attempt in visit.tries if attempt.task in places)

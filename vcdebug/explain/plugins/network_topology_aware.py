@@ -375,7 +375,7 @@ def _minimum_for(view: JobView, sub_job: SubJobInfo | None) -> tuple[str, Resour
         return "its minResources", min_resources
     else:
         pending = view.unplaced_tasks[: max(job.min_available - job.ready_task_num(), 1)]
-        words = f"its {job.min_available} pods (minMember)"
+        words = f"its {count_noun(job.min_available, 'pod')} (minMember)"
     return words, sum_resources(task.init_resreq for task in pending)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names
+from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names, verb_for
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -154,7 +154,8 @@ def _propose_role_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterato
         path = f"{situation.group_path}:spec.minTaskMember[{role}]"
         # With no pod of the role, every smaller minimum fails as well.
         if minimum > 0 and not usable.get(role):
-            words = f"{situation.explanation.job}: remove role {role} from minTaskMember (0 of {minimum} pods exist)"
+            missing = f"0 of {count_noun(minimum, 'pod')} {verb_for(minimum, 'exists')}"
+            words = f"{situation.explanation.job}: remove role {role} from minTaskMember ({missing})"
             kind = fix.FixKind.REPAIR
             yield fix.job_fix(words, f"{path}-", causes=_GANG_CAUSES, kind=kind, aspect=f"role {role}")
         elif minimum > 0:

@@ -152,7 +152,8 @@ def _sub_group_facts(view: JobView) -> Iterator[str]:
     needed_pods = sum(groups * size for groups, size in minimums)  # exact: ints
     if minimums and all(groups and size for groups, size in minimums) and needed_pods < view.job.min_available:
         parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in minimums)
-        yield f"Its subgroups need only {needed_pods} pods ({parts}), and minMember asks for {view.job.min_available}."
+        pods = f"{count_noun(needed_pods, 'pod')} ({parts})"
+        yield f"Its subgroups need only {pods}, and minMember asks for {view.job.min_available}."
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, finding: Finding) -> Finding:

@@ -451,7 +451,8 @@ def _controller_finding(
         advice = fault.advice if fault else _controller_advice(pods)
     else:
         asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
-        few = f"0{f' of {asked}' if isinstance(asked, int) else ''} pods are in this snapshot"
+        found = f"0 of {count_noun(asked, 'pod')} {verb_for(asked, 'is')}" if isinstance(asked, int) else "0 pods are"
+        few = f"{found} in this snapshot"
         known, describe = known_report(recording, subject), f"kubectl -n {namespace} describe {kind.lower()} {name}"
         reason, facts = (known.cause, [f"{capitalize_first(few)}."]) if known else (few, [])
         advice = known.advice if known else Advice.from_outside(f"See why it creates none: {describe}")

@@ -154,7 +154,7 @@ def _with_missing_pods(view: JobView, finding: Finding) -> Finding:
     owner, total, missing = _missing_pods(view)
     if missing <= 0:
         return finding
-    shortage = f"has {len(view.tasks)} of the {total} pods that {owner} asks for"
+    shortage = f"has {len(view.tasks)} of the {count_noun(total, 'pod')} that {owner} asks for"
     for lack in missing_roles(view.recording, view.job):
         if lack.earlier_role:
             return with_creation_order(view, finding, shortage, lack)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -391,3 +392,91 @@ def test_a_node_whose_victims_have_the_same_priority_is_not_named_as_milder() ->
     )
     (victim,) = {one.victim for one in planned_evictions(recording)}
     assert not any("would have done as well" in line for line in explain_victim_choice(recording, victim).lines)
+
+
+def test_a_pod_that_waits_for_a_terminating_one_is_said_to_wait() -> None:
+    """`node` says that the place is only reserved, and `holders` of the job lists what terminates."""
+    waiting = (pod_group("w"), *pods("w", 1, cpu="6"))
+    conf = conf_of("gang predicates", actions="allocate")
+    ending = (pod_group("old"), *pods("old", 1, cpu="6", on="n1", deleting=True))
+    reserved = replay_cycle(cluster(node("n1"), *ending, *waiting, conf=conf))
+    assert any("is waiting for pods to terminate" in line for line in explain_node(reserved, "w-0").lines)
+    assert "1 pod of 1 job (1 queue) uses resources that w-0 needs (6 cpu, 954Mi memory)." == (
+        find_holders(reserved, "default/w").sentence
+    )
+    bound = replay_cycle(cluster(node("n1"), *waiting, conf=conf))
+    assert not explain_node(bound, "w-0").lines
+    assert "default/w has no Pending pods." == find_holders(bound, "default/w").sentence
+
+
+def test_no_gang_with_too_few_pods_is_next() -> None:
+    half = [part for name in ("a", "b") for part in (pod_group(name, min_member=2), *pods(name, 1, cpu="1"))]
+    conf = conf_of("gang predicates", actions="allocate")
+    none = find_next_job(replay_cycle(cluster(node("n1"), *half, conf=conf)))
+    skipped = "2 jobs with too few pods for the gang (default/a, default/b)"
+    assert f"No job is next: no action tries {skipped}." == none.sentence
+    assert "default/a is Pending: it has 1 of the 2 pods that minMember requires." == none.lines[0]
+    whole = (pod_group("c", min_member=2), *pods("c", 2, cpu="20"))
+    reply = find_next_job(replay_cycle(cluster(node("n1"), *half, *whole, conf=conf)))
+    assert "default/c (queue default) is next." == reply.sentence
+    assert f"No action tries {skipped}." == reply.lines[0]
+    # Why it was not placed in this cycle, although it is first.
+    assert reply.lines[1].startswith("default/c is Pending: ")
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({}, None),
+        (
+            {"preemptable": "false"},
+            'preempt looked for victims for default/high-0, but takes no pods with volcano.sh/preemptable: "false".',
+        ),
+        (
+            {"priority": 10},
+            r"preempt considered it for default/high-0 .*: priority .* protects it \(job priority 10 .*\)\.",
+        ),
+        ({"actions": "allocate"}, r"None of the actions \(allocate\) evicts pods\."),
+        ({"cpu": "12"}, "No action looked for victims."),
+    ],
+    ids=str,
+)
+def test_a_pod_that_is_no_victim_says_why(changed: dict[str, Any], why: str | None) -> None:
+    value = changed.get("priority", 1)
+    flags = {"volcano.sh/preemptable": changed["preemptable"]} if "preemptable" in changed else None
+    snapshot = cluster(
+        node("n1", cpu=changed.get("cpu", "6")),
+        [priority_class("low", value), priority_class("high", 10)],
+        [pod_group("low", priority_class="low"), *pods("low", 1, cpu="6", on="n1", priority=value, annotations=flags)],
+        [pod_group("high", priority_class="high"), *pods("high", 1, cpu="6", priority=10)],
+        conf=conf_of("priority", "predicates", actions=changed.get("actions", "allocate, preempt")),
+    )
+    recording = replay_cycle(snapshot)
+    choice, eviction = explain_victim_choice(recording, "low-0"), explain_eviction(recording, "low-0")
+    assert (why is None, why is None) == (choice.data["victim"], eviction.data["evicted"])
+    if why is not None:
+        (line,), (same,) = choice.lines, eviction.lines
+        assert line == same
+        assert re.fullmatch(why, line)
+
+
+def test_a_pod_on_a_node_that_was_not_searched_is_said_to_be_so() -> None:
+    running = [
+        part
+        for name in ("a", "b")
+        for part in (pod_group(name, priority_class="low"), *pods(name, 1, cpu="6", on=f"n-{name}", priority=1))
+    ]
+    waiting = [pod_group("high", priority_class="high"), *pods("high", 1, cpu="6", priority=10)]
+    classes = [priority_class("low", 1), priority_class("high", 10)]
+    recording = replay_cycle(cluster(node("n-a"), node("n-b"), *classes, *running, *waiting, conf=PREEMPT))
+    (victim,) = {one.victim for one in planned_evictions(recording)}
+    spared = "b" if victim == "default/a-0" else "a"
+    line = f"preempt looked for victims for default/high-0, but not on n-{spared}."
+    assert (line,) == explain_victim_choice(recording, f"{spared}-0").lines
+
+
+def test_an_eviction_in_vain_says_how_many_pods_found_room() -> None:
+    reply = explain_eviction(bundled(BLOCKED), planned_evictions(bundled(BLOCKED))[0].victim)
+    assert any("at once" in line and "research/llm-finetune" in line for line in reply.lines)
+    carried_out = explain_eviction(bundled(WORKS), victims(WORKS)[0])
+    assert not any("is Pending" in line for line in carried_out.lines)

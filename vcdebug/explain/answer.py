@@ -356,6 +356,11 @@ class Explanation(Struct, frozen=True):
         return self.dominant.sentence
 
     @property
+    def first_lines(self) -> tuple[str, ...]:
+        """The answer in one sentence, and the strongest fact that proves it."""
+        return self.sentence, *self.dominant.facts[:1]
+
+    @property
     def full_text(self) -> str:
         """The first line and the facts that prove it."""
         return self.dominant.full_text

@@ -55,11 +55,11 @@ def waiting_summary(recording: Recording) -> WaitingSummary:
             owner = pod.job or pod.key
             pods_without_node[owner] = pods_without_node.get(owner, 0) + 1
     unserved = (uid for uid, job in recording.session.jobs.items() if not _is_served(recording, job))
-    broken = dict.fromkeys([*_invalid_jobs(recording), *unserved])
+    broken = dict.fromkeys([*invalid_jobs(recording), *unserved])
     return WaitingSummary(tuple(jobs), tuple(lone), pods_without_node, broken)
 
 
-def _invalid_jobs(recording: Recording) -> dict[JobId, None]:
+def invalid_jobs(recording: Recording) -> dict[JobId, None]:
     """Jobs whose first JobValid call of the cycle failed, such as gangs with too few pods."""
     first: dict[JobId, HookEvent] = {}
     for _, event in recording.hook_calls(JOB_VALID.upstream):

@@ -7,13 +7,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_number, format_resource, verb_for
+from vcdebug.amount_text import count_noun, format_number, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
-from vcdebug.explain.pending.explanation import explain_subject
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.placement_constraints import claim_names_of
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.ports import host_ports
@@ -21,6 +21,7 @@ from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.recording.cluster_overview import invalid_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import name_of
 
@@ -107,7 +108,8 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     if subject.job not in recording.session.jobs:
         raise NotFoundError("is not in the session, so no pod blocks it", "ask explain", word)
     view = view_of(recording, subject)
-    task = view.blocked_task
+    reserved = (each for each in view.placed_tasks if each.status is TaskStatus.PIPELINED)
+    task = view.blocked_task or next(reserved, None)
     explanation = explain_subject(recording, subject)
     # What a queue's limit rejects is held by the queue's pods, on any node.
     queue_names = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
@@ -249,12 +251,21 @@ def find_next_job(recording: Recording, word: str = "", seq: Seq = 0) -> Questio
         *(_order_sheet(f"jobs of {queue}", recording, seq, "job", jobs[queue]) for queue in queues),
     )
     sheets = tuple(sheet for sheet in all_sheets if len(sheet.rows) > 1)
-    first_job = jobs[queues[0]][0]
-    reason = _first_place_words(recording, seq, queues, jobs[queues[0]])
-    sentence = f"{first_job} (queue {queues[0]}) is next{reason}."
-    order_note = "Queues are ordered first; job priority counts only within a queue." if len(queues) > 1 else ""
+    # No action tries a job that gang calls invalid, whatever its place in the order.
+    skipped = [job for queue in queues for job in jobs[queue] if job in invalid_jobs(recording)]
+    tried = group_by_key((queue, job) for queue in queues for job in jobs[queue] if job not in skipped)
+    skipped_words = f"{count_noun(len(skipped), 'job')} with too few pods for the gang ({join_names(skipped, 3)})"
+    first_job, sentence = skipped[0] if skipped else "", f"No job is next: no action tries {skipped_words}."
+    if tried:
+        first_queue, (first_job, *_) = next(iter(tried.items()))
+        reason = _first_place_words(recording, seq, list(tried), tried[first_queue])
+        sentence = f"{first_job} (queue {first_queue}) is next{reason}."
+    lines = ["Queues are ordered first; job priority counts only within a queue."] if len(queues) > 1 else []
+    lines += [f"No action tries {skipped_words}."] if skipped and tried else []
+    if seq == len(recording):
+        lines += explain_by_name(recording, first_job).first_lines
     data = {"queues": queues, "jobs": [{"queue": queue, "jobs": jobs[queue]} for queue in queues]}
-    return QuestionReply(sentence, (order_note,) if order_note else (), sheets, (), data)
+    return QuestionReply(sentence, tuple(lines), sheets, (), data)
 
 
 def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> list[str]:

@@ -19,11 +19,13 @@ from vcdebug.explain.decisions.node_choice import (
     turn_sentence,
 )
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
-from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.job_view import find_subject, view_of
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.questions.victims import find_pod
 from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.recording.writes import devices_of_pods
@@ -45,16 +47,25 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
         reply = _reply_with_scores(recording, search)
     else:
         reply = _reply_without_scores(recording, search)
+    lines = (*reply.lines, *_waiting_lines(recording, pod))
     devices = devices_of_pods(recording).get((pod, search.node), ())
     if not devices:
-        return reply
+        return structs.replace(reply, lines=lines)
     line = f"It gets {', '.join(devices)}."
-    return structs.replace(reply, lines=(*reply.lines, line), data={**reply.data, "devices": list(devices)})
+    return structs.replace(reply, lines=(*lines, line), data={**reply.data, "devices": list(devices)})
+
+
+def _waiting_lines(recording: Recording, pod: TaskKey) -> tuple[str, ...]:
+    """What a pod that has only reserved its node waits for, in the words of explain; empty for a bound pod."""
+    subject = find_subject(recording, pod)
+    if view_of(recording, subject).tasks[pod].status is not TaskStatus.PIPELINED:
+        return ()
+    return explain_subject(recording, subject).first_lines
 
 
 def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) -> QuestionReply:
-    """What did not happen to the pod, and why not: the first line of explain about it."""
-    return QuestionReply(text, (explain_by_name(recording, str(data["pod"])).sentence,), data=data)
+    """What did not happen to the pod, and why not: the first lines of explain about it."""
+    return QuestionReply(text, explain_by_name(recording, str(data["pod"])).first_lines, data=data)
 
 
 def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:

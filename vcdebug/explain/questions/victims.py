@@ -5,13 +5,27 @@ from collections.abc import Collection, Iterator, Sequence
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
-from vcdebug.explain.decisions.votes import VictimDecision, unasked_plugins, victim_choice_before
+from vcdebug.explain.decisions.votes import (
+    VICTIM_POINTS,
+    VictimDecision,
+    unasked_plugins,
+    victim_choice,
+    victim_choice_before,
+)
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.orders import OrderComparison, OrderStep, order_of, pop_kind, sibling_pops
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.framework.record import Level, PopEvent
+from vcdebug.framework.subject import candidates_in
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import task_of
+
+MOST_SEARCHES = 50
+"""The number of searches for victims in which a pod is looked for."""
 
 
 def explain_eviction(recording: Recording, word: str) -> QuestionReply:
@@ -20,12 +34,13 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     eviction = evictions.eviction_of(recording, pod)
     if eviction is None:
         never = f"{pod} is not evicted in this cycle, and no action planned to evict it."
-        return QuestionReply(never, data={"pod": pod, "evicted": False})
+        return QuestionReply(never, _spared_lines(recording, pod), data={"pod": pod, "evicted": False})
     decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
     plugins, gain = _allowing_plugins(decision, pod), _format_gain(recording, eviction)
     sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
     allowed = (f"Allowed by {join_names(plugins)} (tier {eviction.tier}).",) if plugins else ()
-    lines = (*allowed, *_protection_lines(recording, decision, eviction), gain)
+    in_vain = () if eviction.is_carried_out else _preemptor_lines(recording, eviction)
+    lines = (*allowed, *_protection_lines(recording, decision, eviction), *in_vain, gain)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 
@@ -41,6 +56,50 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
         return tasks[0]
     named = f"name one of its pods: {', '.join(sorted(tasks)[:5])}"
     raise NotFoundError("is a job", named if tasks else "it has no pods here; `vcdebug explain` says why", word)
+
+
+def _spared_lines(recording: Recording, pod: TaskKey) -> tuple[str, ...]:
+    """Why no action planned to evict the pod: the last answers of the plugins about it, else that none was asked."""
+    calls = (call for point in VICTIM_POINTS for call in recording.hook_calls(point))
+    seq = max((seq for seq, event in calls if pod in candidates_in(event.subject)), default=None)
+    decision = victim_choice(recording, seq) if seq is not None else None
+    if seq is None or decision is None:
+        return (_unasked_sentence(recording, task_of(recording, pod)),)
+    action = recording.span_tree.name_around(seq, Level.ACTION)
+    asked = f"{action} considered it for {decision.question.task} (event {seq})"
+    saved = next((outcome.saved_by for outcome in decision.outcomes if outcome.task == pod), None)
+    if saved is None:
+        return (f"{asked}, and no plugin protects it, but it was not needed, or would not have made enough room.",)
+    reason = f" ({saved.reason})" if saved.reason else ""
+    return (f"{asked}: {saved.vote.plugin} (tier {saved.vote.tier}) protects it{reason}.",)
+
+
+def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
+    """Why no action asked the plugins about a pod: its own filter, or a node where it did not search."""
+    conf = recording.conf
+    if not any(conf.facts_of(action).evicts for action in conf.actions):
+        return f"None of the actions ({', '.join(conf.actions)}) evicts pods."
+    turns = [
+        (recording.span_tree.name_around(span.first, Level.ACTION), span.name)
+        for span in recording.spans
+        if span.level is Level.TASK
+    ]
+    searches = [turn for turn in dict.fromkeys(turns) if conf.facts_of(turn[0]).evicts_by_pod][:MOST_SEARCHES]
+    if not searches:
+        return "No action looked for victims."
+    filters = (victim_filter_of(recording, action, task_of(recording, asker)) for action, asker in searches)
+    skips = [skipped_victim(recording, victim_filter, victim) for victim_filter in filters]
+    if None in skips:
+        action, asker = searches[skips.index(None)]
+        return f"{action} looked for victims for {asker}, but not on {victim.node_name or 'its node'}."
+    (action, asker), skip = searches[0], skips[0]
+    return f"{action} looked for victims for {asker}, but takes no pods {skip.text if skip is not None else ''}."
+
+
+def _preemptor_lines(recording: Recording, eviction: evictions.Eviction) -> tuple[str, ...]:
+    """Why the pods for which the eviction was planned got no place, in the words of explain."""
+    job = recording.owners.jobs.get(eviction.preemptor, eviction.preemptor)
+    return (explain_by_name(recording, job).sentence,) if job in recording.session.jobs else ()
 
 
 def _eviction_sentence(eviction: evictions.Eviction) -> str:
@@ -138,7 +197,8 @@ def explain_victim_choice(recording: Recording, word: str) -> QuestionReply:
     pod = find_pod(recording, word)
     eviction = evictions.eviction_of(recording, pod)
     if eviction is None:
-        return QuestionReply(f"{pod} is not a victim in this cycle.", data={"pod": pod, "victim": False})
+        none = f"{pod} is not a victim in this cycle."
+        return QuestionReply(none, _spared_lines(recording, pod), data={"pod": pod, "victim": False})
     dry_run_search = dry_runs.dry_run_search_at(recording, eviction.seq)
     if dry_run_search is not None:
         return _reply_of_dry_run(eviction, dry_run_search)

@@ -29,6 +29,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending.placement_constraints import silent_device_plugins
 from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
@@ -341,7 +342,7 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     if limit.is_capability:
         return ("capability",)
     if total.get(name) <= 0:
-        return "limit", f"No node provides {name}."
+        return "limit", f"No node provides {name}.", *silent_device_plugins(view.recording.snapshot, name)[0]
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."

@@ -29,7 +29,8 @@ from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.names import NodeName, QueueName, TaskKey
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING
-from vcdebug.model.resource import Resource
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import (
     CAPACITY,
@@ -386,6 +387,15 @@ def _known_fault(view: JobView, rule: str) -> tuple[str, str]:
 def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
     """Yields that running pods of the job's queue hold more than its capability of what the job's pods ask for."""
     queue = view.queue.name
+    unlimited = [
+        name for name in _zero_limits(view.queue) if any(task.resreq.get(name) for task in view.tasks.values())
+    ]
+    if unlimited:
+        names = " and ".join(f"0 {name}" for name in unlimited)
+        fact = f"Queue {queue}: spec.capability states {names}, which counts as not stated."
+        small = f"Queue {queue}: state a small amount in place of {names} in spec.capability, or close the queue."
+        advice = Advice.from_outside(small, AdviceHarm.QUEUE)
+        yield _Contradiction(f"its queue's capability of {names} limits nothing", (fact,), (advice,))
     for name, held_text, limit_text in _amounts_above_capability(view.recording, queue):
         if any(task.resreq.get(name) for task in view.tasks.values()):
             fault, upgrade = _known_fault(view, "capability")
@@ -396,6 +406,12 @@ def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
             yield _Contradiction("its queue is above its capability", (fact,), (advice,))
 
 
+def _zero_limits(queue: QueueInfo) -> list[str]:
+    """The resources among cpu and memory with a stated capability of 0, which upstream takes for no limit."""
+    limits = Resource.from_list(queue.capability or {})
+    return [name for name in queue.capability or () if name in (CPU, MEMORY) and limits.get(name) <= 0]
+
+
 @per_recording()
 def _amounts_above_capability(recording: Recording, name: QueueName) -> Sequence[tuple[str, str, str]]:
     """(resource, held amount, capability) of which the running pods of a queue hold more."""
@@ -403,7 +419,7 @@ def _amounts_above_capability(recording: Recording, name: QueueName) -> Sequence
     jobs = [job for job in recording.session.jobs.values() if job.queue == name] if queue.capability else []
     limits = Resource.from_list(queue.capability or {})
     # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
-    for resource in queue.capability or ():
+    for resource in (name for name in queue.capability or () if name not in _zero_limits(queue)):
         held, limit = fsum(job.allocated.get(resource) for job in jobs), limits.get(resource)
         if held > limit * (1 + _ROUNDING):
             held_text, limit_text = format_amounts_apart(resource, held, limit)

@@ -57,6 +57,8 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
+from vcdebug.explain.pending.unread_settings import uncounted_roles
+from vcdebug.explain.plugins.gang import schedulable_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -124,6 +126,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
     dominant = first.with_additions(*_iter_additions(view, first.cause))
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)
+    if first.cause not in HAS_CAUSES:
+        dominant = dominant.with_additions(*uncounted_roles(view), in_front=True)
     steps = tuple[ExplanationStep, ...]()
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
@@ -140,9 +144,11 @@ def _add_reported(view: JobView, finding: Finding) -> Finding:
     """Add what conditions say, and what Karpenter adds for it, in vain where a queue refuses."""
     if allocatable_refusals(view):
         vain = _karpenter_facts(view, in_vain=True) if finding.cause == Cause.NOT_ALLOCATABLE else ()
-        return finding.with_additions(*vain)
+        facts = (*finding.facts[:1], *schedulable_facts(view), *finding.facts[1:])
+        return replace(finding, facts=facts).with_additions(*vain)
     if finding.cause == Cause.GANG_DISCARD:
-        return finding.with_additions(*_condition_facts(view))
+        facts = (*finding.facts[:1], *schedulable_facts(view), *finding.facts[1:], *_condition_facts(view))
+        return replace(finding, facts=facts)
     further = _karpenter_facts(view) if finding.cause == Cause.MIXED else ()
     return replace(finding, facts=(*finding.facts[:1], *further, *finding.facts[1:]))
 

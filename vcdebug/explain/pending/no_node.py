@@ -24,7 +24,7 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_similar_resource
+from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_similar_resource, silent_device_plugins
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
     deadlocked_gangs,
@@ -174,7 +174,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     for each in exceeded:
         numbers[f"largest.{each}"] = amount_number(each, largest[each][0])
         numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each][0])
-    facts = [EVICTIONS_CANNOT_HELP]
+    facts, repair = [EVICTIONS_CANNOT_HELP], list[Advice]()
     if exceeded:
         name, (most, node_name) = exceeded[0], largest[exceeded[0]]
         request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), most)
@@ -186,11 +186,12 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar, provider = find_similar_resource(snapshot, name)
-            facts = [f"Did you mean {similar}, which {provider} provides?", *facts] if similar else facts
+            silent, repair = silent_device_plugins(snapshot, name)
+            facts = [*silent, *([f"Did you mean {similar}, which {provider} provides?"] if similar else []), *facts]
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
-    advice = advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0])
+    advice = (*repair, *advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0]))
     return _build_finding(fits, Cause.LARGER, reason, advice, numbers, facts)
 
 

@@ -198,6 +198,31 @@ def find_similar_resource(snapshot: Snapshot, name: str) -> tuple[str, str]:
     return closest, providers.get(closest, "")
 
 
+_PLAIN_WORDS: Final = ("com", "sh", "io", "device", "plugin", "number", "memory")
+
+
+def silent_device_plugins(snapshot: Snapshot, name: str) -> tuple[list[str], list[Advice]]:
+    """(sentence, advice) about a running device plugin for a resource that no node provides; empty without one.
+
+    A device plugin's pod has a word of the resource's name in its own: volcano.sh/vgpu-number, volcano-device-plugin.
+    """
+    stated = [status_of(node).get("allocatable") or {} for node in snapshot.objects_of("Node")]
+    if any(str(amounts.get(name) or "0") != "0" for amounts in stated):
+        return [], []
+    words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2 and word not in _PLAIN_WORDS]
+    for pod in snapshot.objects_of("Pod"):
+        node, plugin = spec_of(pod).get("nodeName"), name_of(pod)
+        if node and "device-plugin" in plugin and any(word in plugin for word in words):
+            namespace, _, _ = key_of(pod).rpartition("/")
+            text = (
+                f"{key_of(pod)} runs on {node}, which reports no {name}: it found no device there or did not register."
+            )
+            log = f"kubectl -n {namespace} logs {plugin}"
+            words_of_advice = f"See what the device plugin found (driver, container runtime): {log}"
+            return [text], [Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER)._replace(repairs=True)]
+    return [], []
+
+
 def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Required pod affinity: no matching pod exists, or the matching pods are in other domains."""
     if not fits.refused_for(AFFINITY_REASON):

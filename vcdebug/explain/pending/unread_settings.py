@@ -6,9 +6,11 @@ from typing import Final
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
+from vcdebug.explain.pending.gates.other_groups import role_of
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import NodeName
 from vcdebug.model.node import NodeInfo
@@ -48,6 +50,19 @@ def _uncounted_limits(view: JobView) -> Iterator[str]:
         what, fixed = "it" if len(names) == 1 else "them", join_names(VGPU_SCALARS_IGNORED.fixed_in)
         out = f"the scheduler leaves {what} out{rest} (from {fixed} on it counts {what})"
         yield f"Nothing limits {join_names(names)} in queue {view.queue.name}: {out}."
+
+
+def uncounted_roles(view: JobView) -> Iterator[str | Advice]:
+    """Yields that minMember was met without the minimum of a role: minimums with a larger sum do not count."""
+    job, total, sizes = view.job, view.job.task_min_available_total, Counter(map(role_of, view.tasks.values()))
+    stated = {role: minimum for role, minimum in job.task_min_available.items() if minimum != sizes[role]}
+    ready = Counter(role_of(task) for task in view.tasks.values() if task not in view.unplaced_tasks)
+    below = [f"{role} {ready[role]} of {minimum}" for role, minimum in stated.items() if ready[role] < minimum]
+    if below and len(job.task_min_available) > 1 and job.are_roles_unchecked() and job.is_ready():
+        rule = f"minMember {job.min_available} is less than the minimums of the roles together ({total})"
+        yield f"{rule}, so those do not count: any {job.min_available} pods start the job ({join_names(below)})."
+        words = f"Set minMember (of a Volcano Job: minAvailable) to {total}, and the minimum of each role counts."
+        yield Advice.from_outside(words)
 
 
 def uncounted_claims(view: JobView) -> Iterator[str]:

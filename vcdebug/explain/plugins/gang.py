@@ -5,11 +5,12 @@ from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, shorten_end
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
+from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_facts
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
@@ -36,6 +37,7 @@ from vcdebug.recording.state_before import (
     tasks_of,
 )
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry
+from vcdebug.snapshot.manifest import object_list
 
 READY_FORMULA = "ready + best-effort pending ≥ min available"
 PIPELINED_FORMULA = "ready + waiting + best-effort pending ≥ min available"
@@ -406,6 +408,16 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:
     """(reason, nodes) of the task's last pass of predicates without a feasible node."""
     return refusal_histogram(view.recording, attempt.empty_passes[-1][1]) if attempt.empty_passes else []
+
+
+def schedulable_facts(view: JobView) -> tuple[str, ...]:
+    """What "Schedulable" in the condition of a Pending pod means; empty if no stated condition says so."""
+    conditions = ((task, one) for task in view.unplaced_tasks for one in object_list(task.pod.status.get("conditions")))
+    told = [(task.name, one.get("message")) for task, one in conditions if one.get("reason") == "Schedulable"]
+    if not told:
+        return ()
+    quoted = f'The condition of {told[0][0]} says "{shorten_end(str(told[0][1] or "Schedulable"), MAX_QUOTED)}"'
+    return (f"{quoted}: that pod alone fits, and its placement is rolled back while other pods of the gang have none.",)
 
 
 def _unbound_finding(view: JobView) -> Finding | None:

@@ -14,6 +14,7 @@ NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 """For jobs and pods outside the session: `(recording, subject) -> Finding`."""
 ALREADY_PLACED = (
     "vcdebug.explain.pending.gates.other_groups:ended_workload",
+    "vcdebug.explain.pending.gates.other_groups:scaled_down",
     "vcdebug.explain.pending.gates.placed:phantom_pipelined",
     "vcdebug.explain.pending.gates.placed:placed_job",
     "vcdebug.explain.pending.gates.admission:admitted",

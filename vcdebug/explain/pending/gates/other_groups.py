@@ -20,6 +20,7 @@ from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.model.task import ALLOCATED_CLASS, TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
@@ -320,6 +321,28 @@ def ended_workload(view: JobView) -> Finding | None:
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
             return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(told))
     return None
+
+
+def scaled_down(view: JobView) -> Finding | None:
+    """The finding if all pods of the job are terminating and their ReplicaSet or StatefulSet asks for none."""
+    opening, snapshot = view.recording.timeline.opening_tasks, view.recording.snapshot
+    kinds = [one for kind in ("ReplicaSet", "StatefulSet") for one in snapshot.objects_of(kind)]
+    asked = {key_of(one): spec_of(one).get("replicas") for one in kinds}
+    owner = next((key for key in owner_keys(view.job.pod_group.manifest) if asked.get(key) == 0), "")
+    leaving = [task for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
+    if not owner or not leaving or len(leaving) < len(view.tasks):
+        return None
+    names, verb = join_names(task.name for task in leaving), verb_for(len(leaving), "is")
+    reason = f"it asks for 0 pods, and {names} {verb} terminating"
+    ends = max(str(metadata_of(task.pod.manifest).get("deletionTimestamp") or "") for task in leaving)
+    fact = "Terminating pods do not count toward minMember"
+    change = PODGROUP_PHASE_RELEASING
+    if view.recording.snapshot.release.has_older_form(change):
+        phase = "the PodGroup falls back to Inqueue and NotEnoughResources, although no room is short"
+        fact += f", so {phase} (fixed in {join_names(change.fixed_in)}, {change.pull})"
+    facts = (f"{fact}.", f"This ends with the pods, at {ends} at the latest.")
+    evidence = opening_evidence(view.recording, "the session opens with pods that are terminating")
+    return Finding(Cause.PLACES, CauseHeadline(owner, "has no pod to schedule", reason), {}, evidence, facts=facts)
 
 
 def _left_pods(view: JobView) -> Iterator[str]:

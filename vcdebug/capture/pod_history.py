@@ -100,21 +100,29 @@ def _time_of_deletion(pods: list[Manifest]) -> datetime | None:
     return None
 
 
-def find_state_before(
+def _wait_for_event(
     event: PodEvent, options: CaptureOptions, transport: Transport | None, wait: Callable[[], None]
-) -> EarlierState:
-    """The last state before the event; polls until it has happened, with `wait` in between. Raises VersionGone."""
-    low, high = 0, 0
-    while not high:
+) -> tuple[Api, int, int]:
+    """(connection, last version seen without the event or 0, first version seen with it); raises VersionGone."""
+    low = 0
+    while True:
         # Waiting may take days: each look has the deadline of one capture.
         api = Api(transport or connect_transport(options), options, lambda _: wait())
         listing = Listing(api, PODS, options.page_size, None, "", event.field_selector, event.namespace)
         happened = event.has_happened(listing.read_all())
         if not listing.resource_version.isdecimal():
             raise VersionGone(listing.resource_version or "unknown", api.server)
-        low, high = (low, int(listing.resource_version)) if happened else (int(listing.resource_version), 0)
-        if not happened:
-            wait()
+        if happened:
+            return api, low, int(listing.resource_version)
+        low = int(listing.resource_version)
+        wait()
+
+
+def find_state_before(
+    event: PodEvent, options: CaptureOptions, transport: Transport | None, wait: Callable[[], None]
+) -> EarlierState:
+    """The last state before the event; polls until it has happened, with `wait` in between. Raises VersionGone."""
+    api, low, high = _wait_for_event(event, options, transport, wait)
 
     def pods_at(version: int) -> list[Manifest]:
         return list_at_version(api, PODS, options, str(version), event.field_selector, event.namespace)

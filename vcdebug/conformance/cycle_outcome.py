@@ -165,40 +165,42 @@ def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutc
     pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
     outcome, bodies, volumes = CycleOutcome(), dict[str, list[Manifest]](), dict[str, str]()
     for write in written:
-        key = key_of(write.body)
         bodies.setdefault(write.address.plural, []).append(write.body)
-        if write.address.plural == PODS:
-            note_npus(outcome.devices, key, write.body)
-        if write.verb == "bind":
-            outcome.bound[key] = str(spec_of(write.body).get("nodeName") or "")
-        elif write.address.plural == PODS and write.verb in ("delete", "evict"):
-            outcome.evicted[key] = ""
-        elif write.address.plural == PODS:
-            note_pod_status(outcome, key, pods.get(key, {}), write.body)
-        elif write.address.plural == CLAIMS:
-            note_devices(outcome.devices, key, write.body)
-        elif write.address.plural == EVENTS:
-            target = write.body.get("involvedObject") or write.body.get("regarding") or {}
-            subject = f"{target.get('namespace') or ''}/{target.get('name')}"
-            message = str(write.body.get("message") or write.body.get("note") or "")
-            add_event(outcome.events, str(target.get("kind")), subject, str(write.body.get("reason")), message)
-        elif write.address.plural in VOLUME_PLURALS:
+        if write.address.plural in VOLUME_PLURALS:
             volumes.update(_volume_choice(write.body))
-        elif write.address.plural == GROUPS:
-            outcome.groups[key] = group_status(PodGroup(write.body))
+        else:
+            _note_write(outcome, write, pods)
     for pod, claims in claimed_volumes(before, volumes, outcome.bound).items():
         outcome.devices.setdefault(pod, {}).update(claims)
     queues, jobs = ([*before.objects_of(kind), *bodies.get(plural, ())] for kind, plural in (QUEUE, POD_GROUP))
     outcome.statuses = stated_statuses(queues, jobs)
     # Upstream also writes a PodGroup whose counts alone have changed.
-    unchanged = [
-        key
-        for key, status in outcome.groups.items()
-        if key in groups and is_alike(group_status(PodGroup(groups[key])).text, status.text)
-    ]
-    for key in unchanged:
-        del outcome.groups[key]
+    for key, group in groups.items():
+        if key in outcome.groups and is_alike(group_status(PodGroup(group)).text, outcome.groups[key].text):
+            del outcome.groups[key]
     return outcome
+
+
+def _note_write(outcome: CycleOutcome, write: ApiWrite, pods: Mapping[str, Manifest]) -> None:
+    """Add what one request decides; `pods`: the pods before it, by key."""
+    key, plural, body = key_of(write.body), write.address.plural, write.body
+    if plural == PODS:
+        note_npus(outcome.devices, key, body)
+    if write.verb == "bind":
+        outcome.bound[key] = str(spec_of(body).get("nodeName") or "")
+    elif plural == PODS and write.verb in ("delete", "evict"):
+        outcome.evicted[key] = ""
+    elif plural == PODS:
+        note_pod_status(outcome, key, pods.get(key, {}), body)
+    elif plural == CLAIMS:
+        note_devices(outcome.devices, key, body)
+    elif plural == EVENTS:
+        target = body.get("involvedObject") or body.get("regarding") or {}
+        subject = f"{target.get('namespace') or ''}/{target.get('name')}"
+        message = str(body.get("message") or body.get("note") or "")
+        add_event(outcome.events, str(target.get("kind")), subject, str(body.get("reason")), message)
+    elif plural == GROUPS:
+        outcome.groups[key] = group_status(PodGroup(body))
 
 
 def note_pod_status(outcome: CycleOutcome, key: TaskKey, before: Manifest, pod: Manifest) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun
 from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, certain_part, is_alike, reason_words
 from vcdebug.conformance.scheduler_log import format_ranges
 from vcdebug.explain.answer import Explanation
@@ -250,8 +249,8 @@ def _sampling_decision(
             return None
     first = decided[0]
     sample = sampled[first.subject]
-    looked = f"{sample.search.processed} of {count_noun(sample.search.considered, 'node')}"
-    text = f"node sampling: {looked} checked for {first.subject}; {first.observed} also fits"
+    looked = f"{sample.search.processed} of {sample.search.considered} nodes"
+    text = f"node sampling: {looked} were checked for {first.subject}; {first.observed} also fits"
     return ReplayDecision(sample.seq, text)
 
 

@@ -74,7 +74,6 @@ class CaptureCommand(Command):
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.capture import capture_cluster
         from vcdebug.snapshot.redaction import make_redaction
         from vcdebug.snapshot.saved_files import capture_file_name, save_snapshot
 
@@ -84,9 +83,7 @@ class CaptureCommand(Command):
             whole_role = cluster_role(config_map_name(args.scheduler_configmap))
             output.write_text((namespace_role(args.namespace) if args.namespace else whole_role).rstrip())
             return CommandOutcome.DONE
-        chosen = [option for option in (args.until, args.before_bind, args.before_eviction) if option is not None]
-        if len(chosen) > 1:
-            raise CaptureError("--until, --before-bind and --before-eviction exclude each other", "choose one of them")
+        _require_one_state(args)
         if args.until is not None:
             return _capture_until(args, output)
         target = Path(args.output) if args.output else None
@@ -95,13 +92,7 @@ class CaptureCommand(Command):
         if args.map is not None and not args.redact:
             raise CaptureError("--map needs --redact", "add --redact")
         check_mapping_target(args.map, force=args.force)
-        if chosen:
-            snapshot = capture_before(args, _capture_options(args), output)
-        else:
-            with capture_progress(output) as progress:
-                announce = partial(announce_capture, output)
-                snapshot = capture_cluster(_capture_options(args), progress, announce=announce)
-        snapshot = ask_for_release(snapshot, output)
+        snapshot = ask_for_release(_read_cluster(args, output), output)
         # Redaction moves every clock to one day, so two redacted captures would get the same name by it.
         captured, redaction = snapshot.now, make_redaction(snapshot) if args.redact else None
         snapshot = redaction.snapshot if redaction is not None else snapshot
@@ -123,6 +114,24 @@ SLIM_NOTE = (
 )
 FULL_NOTE = "included: environment variables, commands, arguments and all annotations, which can contain passwords"
 SCHEDULER_HELP = "the scheduler's Deployment, where several exist: NAMESPACE/NAME"
+
+
+def _require_one_state(args: Namespace) -> None:
+    """Raise CaptureError if the options choose more than one state of the cluster."""
+    chosen = [option for option in (args.until, args.before_bind, args.before_eviction) if option is not None]
+    if len(chosen) > 1:
+        raise CaptureError("--until, --before-bind and --before-eviction exclude each other", "choose one of them")
+
+
+def _read_cluster(args: Namespace, output: Output) -> Snapshot:
+    """The cluster as it is, or before the event that the options name."""
+    from vcdebug.capture import capture_cluster
+
+    options = _capture_options(args)
+    if args.before_bind is not None or args.before_eviction is not None:
+        return capture_before(args, options, output)
+    with capture_progress(output) as progress:
+        return capture_cluster(options, progress, announce=partial(announce_capture, output))
 
 
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:

@@ -1,7 +1,15 @@
 """overcommit: whether the enlarged cluster has room for a job's minimum. Upstream: plugins/overcommit."""
 
-from vcdebug import amount_text
-from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names
+from collections.abc import Iterator
+
+from vcdebug.amount_text import (
+    capitalize_first,
+    format_amount,
+    format_amounts_apart,
+    format_named_amount,
+    format_number,
+    join_names,
+)
 from vcdebug.explain import equation, queue_findings
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, Number, amount_number, amount_numbers
 from vcdebug.explain.job_view import JobView
@@ -50,59 +58,102 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
 
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
-    state, check = view.recording.timeline.state_at(seq), admission_check(view.recording, seq, view.job)
-    total, factor = state.plugin_amount(NAME, "", "total"), float(state.plugin_figure(NAME, "", "factor") or 0.0)
-    minimum, idle, inqueue, names = check.request, check.limit, check.sum_without_request, check.exceeded_dimensions
-    # The plugin keeps only the idle room; rounding can make the difference slightly negative, which Sub would reject.
-    used = total.clone().multi(factor).sub_without_assert(idle)
-    figures = (minimum, inqueue, idle, total, used)
-    texts = {name: format_amounts_apart(name, *(each.get(name) for each in figures)) for name in names or [CPU]}
-    needed = check.total.clone().add(used)
-    # The dimension that needs the largest factor: raising the factor for it admits the job in all others.
-    name = max(names, key=lambda each: needed.get(each) / max(total.get(each), 1.0), default=CPU)
-    lines = tuple(
-        f"{each}: minResources {asks} + inqueue {queued} > idle {free} = {size} x {format_number(factor)} - used "
-        f"{usage}"
-        for each in sorted(names, key=lambda each: each != name)
-        for asks, queued, free, size, usage in (texts[each],)
-    )
-    stuck_jobs = queue_findings.stuck_jobs(view, seq, same_queue=False)
-    if stuck_jobs and check._replace(total=queue_findings.total_without(view, check.total, stuck_jobs)).is_within_limit:
-        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck_jobs, lines, idle)
+    room = _EnlargedRoom(view, seq)
+    lines, stuck = room.arithmetic_lines(), queue_findings.stuck_jobs(view, seq, same_queue=False)
+    # Only if there is room without what these jobs reserve; otherwise their end would not admit the job.
+    without_stuck = queue_findings.total_without(view, room.check.total, stuck)
+    if stuck and room.check._replace(total=without_stuck).is_within_limit:
+        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck, lines, room.idle)
     unread = tuple(problem for problem in view.recording.conf.problems_of(NAME) if problem.field == FACTOR_KEY)
     misplaced = _misplaced_factor(view) if unread else None
-    lacks = {each: check.excess_of(each) for each in names or [name]}
-    further = join_names(amount_text.format_named_amount(each, value) for each, value in lacks.items() if each != name)
-    asks, queued, free, size, usage = texts[name]
-    reserved = f", of which Inqueue jobs reserve {queued}" if inqueue.get(name) else ""
-    reason = (
-        f"minResources asks {asks} {name}; overcommit allows {free} more ({size} x {format_number(factor)} - {usage} "
-        f"used){reserved}, {format_amount(name, lacks[name])} short"
-    )
-    facts = (
-        *((UNREAD.format(factor=format_number(factor)),) if misplaced is not None else ()),
-        *_beyond_cluster_facts(minimum, total, factor, [name, *names]),
-        *queue_findings.earlier_admission_facts(view, seq, name, same_queue=False),
-        *((f"Also short: {further}.",) if further else ()),
-        *filter(None, (amount_text.capitalize_first(queue_findings.too_early_words(view, seq)),)),
-    )
-    numbers: dict[str, Number] = {
-        **amount_numbers("minResources", minimum, names),
-        **amount_numbers("idle", idle, names),
-        **amount_numbers("inqueue", inqueue, names),
-        **amount_numbers("total", total, names),
-        **amount_numbers("used", used, names),
-        "factor": Number(factor, ""),
-        **{f"short.{each}": amount_number(each, value) for each, value in lacks.items()},
-    }
-    missing = " and ".join(amount_text.format_named_amount(each, value) for each, value in lacks.items())
-    is_in_use = any(used.get(each) + inqueue.get(each) > 0 for each in lacks)
-    advice = _overcommit_advice(needed, total, names, missing if is_in_use else "", misplaced)
-    if not view.tasks and any(minimum.get(each) > total.get(each) for each in names):
+    facts = tuple(_rejection_facts(view, seq, room, is_factor_misplaced=misplaced is not None))
+    missing = " and ".join(room.format_lacks())
+    is_in_use = any(room.used.get(each) + room.inqueue.get(each) > 0 for each in room.lacks)
+    advice = _overcommit_advice(room.needed, room.total, room.names, missing if is_in_use else "", misplaced)
+    if not view.tasks and any(room.minimum.get(each) > room.total.get(each) for each in room.names):
         advice = (*advice, _AUTOSCALER_ADVICE)
-    evidence = queue_findings.rejection_evidence(seq, NAME)
-    stated_problems = unread if misplaced is not None else ()
-    return view.rejected(Cause.OVERCOMMIT, reason, numbers, evidence, advice, lines, facts, stated_problems)
+    evidence, problems = queue_findings.rejection_evidence(seq, NAME), unread if misplaced is not None else ()
+    return view.rejected(
+        Cause.OVERCOMMIT, room.rejection_reason(), room.numbers(), evidence, advice, lines, facts, problems
+    )
+
+
+class _EnlargedRoom:
+    """The amounts of a rejection: a job's minimum against the room of the cluster, enlarged by the factor."""
+
+    def __init__(self, view: JobView, seq: Seq) -> None:
+        state = view.recording.timeline.state_at(seq)
+        self.check = admission_check(view.recording, seq, view.job)
+        self.minimum, self.idle, self.inqueue = self.check.request, self.check.limit, self.check.sum_without_request
+        self.total = state.plugin_amount(NAME, "", "total")
+        self.factor = float(state.plugin_figure(NAME, "", "factor") or 0.0)
+        # The plugin keeps only the idle room; the difference may be just below 0 by rounding, which Sub would reject.
+        self.used = self.total.clone().multi(self.factor).sub_without_assert(self.idle)
+        self.needed = self.check.total.clone().add(self.used)
+        self.names = self.check.exceeded_dimensions
+        self.first_name = max(self.names, key=self._factor_for, default=CPU)
+        """The dimension that needs the largest factor: raising the factor for it admits the job in all others."""
+        self.lacks = {name: self.check.excess_of(name) for name in self.names or [self.first_name]}
+
+    def _factor_for(self, name: str) -> float:
+        return self.needed.get(name) / max(self.total.get(name), 1.0)
+
+    def format_lacks(self, *, without_first: bool = False) -> list[str]:
+        """What is missing in each exceeded dimension, with its name."""
+        lacks = ((name, lack) for name, lack in self.lacks.items() if not without_first or name != self.first_name)
+        return [format_named_amount(name, lack) for name, lack in lacks]
+
+    def _texts(self, name: str) -> tuple[str, ...]:
+        """The minimum, and what is Inqueue, idle, in total and used, with enough digits to tell them apart."""
+        figures = (self.minimum, self.inqueue, self.idle, self.total, self.used)
+        return format_amounts_apart(name, *(figure.get(name) for figure in figures))
+
+    def arithmetic_lines(self) -> tuple[str, ...]:
+        """The comparison in each exceeded dimension, the first one in front."""
+        lines, factor = [], format_number(self.factor)
+        for name in sorted(self.names, key=lambda each: each != self.first_name):
+            asks, queued, free, size, used = self._texts(name)
+            lines.append(
+                f"{name}: minResources {asks} + inqueue {queued} > idle {free} = {size} x {factor} - used {used}"
+            )
+        return tuple(lines)
+
+    def rejection_reason(self) -> str:
+        """The comparison in the first dimension, in words."""
+        name, factor = self.first_name, format_number(self.factor)
+        asks, queued, free, size, used = self._texts(name)
+        reserved = f", of which Inqueue jobs reserve {queued}" if self.inqueue.get(name) else ""
+        room = f"overcommit allows {free} more ({size} x {factor} - {used} used){reserved}"
+        return f"minResources asks {asks} {name}; {room}, {format_amount(name, self.lacks[name])} short"
+
+    def numbers(self) -> dict[str, Number]:
+        """All amounts of the exceeded dimensions, by name."""
+        amounts = {
+            "minResources": self.minimum,
+            "idle": self.idle,
+            "inqueue": self.inqueue,
+            "total": self.total,
+            "used": self.used,
+        }
+        numbers = {
+            key: number
+            for word, amount in amounts.items()
+            for key, number in amount_numbers(word, amount, self.names).items()
+        }
+        lacks = {f"short.{name}": amount_number(name, lack) for name, lack in self.lacks.items()}
+        return {**numbers, "factor": Number(self.factor, ""), **lacks}
+
+
+def _rejection_facts(view: JobView, seq: Seq, room: _EnlargedRoom, *, is_factor_misplaced: bool) -> Iterator[str]:
+    """Yields sentences about a rejection: an unread factor, what the cluster never has, jobs admitted before."""
+    if is_factor_misplaced:
+        yield UNREAD.format(factor=format_number(room.factor))
+    yield from _beyond_cluster_facts(room.minimum, room.total, room.factor, [room.first_name, *room.names])
+    yield from queue_findings.earlier_admission_facts(view, seq, room.first_name, same_queue=False)
+    if further := join_names(room.format_lacks(without_first=True)):
+        yield f"Also short: {further}."
+    if too_early := queue_findings.too_early_words(view, seq):
+        yield capitalize_first(too_early)
 
 
 def _misplaced_factor(view: JobView) -> Json:
@@ -116,7 +167,7 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
     """A sentence if the minimum exceeds the whole cluster, enlarged by the factor or not; else empty."""
     for name in names:
         request, capacity = minimum.get(name), total.get(name)
-        enlarged, cluster = (amount_text.format_named_amount(name, each) for each in (capacity * factor, capacity))
+        enlarged, cluster = (format_named_amount(name, each) for each in (capacity * factor, capacity))
         if 0 < capacity * factor < request:
             reason = f"That is more than the whole cluster's {cluster} x {format_number(factor)} = {enlarged}"
             return (f"{reason}: waiting cannot help.",)

@@ -1,6 +1,7 @@
 """Arithmetic as in Go: truncating division, rounding half away from zero, sums from left to right."""
 
 import math
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,6 +13,10 @@ IntArray = npt.NDArray[np.int64]
 MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
 MAX_FLOAT64 = 1.7976931348623157e308
+DECIMAL_INTEGER = re.compile(r"[+-]?[0-9]+")
+"""Text that Go's strconv.Atoi parses, if the number is in range."""
+SHORT_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+"""DECIMAL_INTEGER of so few digits that an int64 holds it."""
 
 
 def int_div(a: int, b: int) -> int:

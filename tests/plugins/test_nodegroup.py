@@ -10,8 +10,9 @@ from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE
 from vcdebug.model.names import NodeName
-from vcdebug.plugins.nodegroup import QUEUE_NAME, NodeGroupByPod
+from vcdebug.plugins.nodegroup import NodeGroupByPod
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.manifest import QUEUE_LABEL
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "nodegroup"
@@ -185,7 +186,7 @@ def test_a_task_on_an_unlabelled_node_uses_no_group() -> None:
 
 
 def test_by_the_pods_label_neither_strictness_nor_order_is_read() -> None:
-    named = pod("j-0", "j", requests={"cpu": "1"}, annotations={QUEUE_NAME: "q"})
+    named = pod("j-0", "j", requests={"cpu": "1"}, annotations={QUEUE_LABEL: "q"})
     lists = affinity(required=["g1"])
     snapshot = cluster(HOSTS, pod_group("j", queue="q"), queue("q", **lists), named, conf=conf_of(NAME))
     ssn = open_session(snapshot_at_release(snapshot, "master,+nodegroup-by-pod-label"))

@@ -115,6 +115,21 @@ def positive_number(text: str) -> int:
     return int(text)
 
 
+def parse_duration(text: str) -> timedelta:
+    """Parse a duration in Go's form or a number of seconds; raises ArgumentTypeError for other texts."""
+    from vcdebug.whatif.next_cycle import parse_interval
+
+    interval = parse_interval(text)
+    if interval is None:
+        raise ArgumentTypeError(f"{text!r} is not a duration, for example 90s or 1m30s")
+    return interval
+
+
+def parse_seconds(text: str) -> float:
+    """The seconds of a duration; raises ArgumentTypeError."""
+    return parse_duration(text).total_seconds()
+
+
 # Options as `--help` lists them.
 
 _OPTION_ROW: Final = re.compile(r"(?m)^(\S.*?)(?:  +|\n +)(\S.*(?:\n +\S.*)*)")
@@ -269,20 +284,10 @@ def add_cycle_arguments(parser: ArgumentParser, suffix: str = "", interval: str 
         """,
         {
             "--cycles": {"type": positive_number, "default": 1},
-            "--every": {"type": _parse_time_between},
+            "--every": {"type": parse_duration},
             "--finish": {"choices": FINISH_RULES},
         },
     )
-
-
-def _parse_time_between(text: str) -> timedelta:
-    """Parse a duration in Go's form or a number of seconds."""
-    from vcdebug.whatif.next_cycle import parse_interval
-
-    interval = parse_interval(text)
-    if interval is None:
-        raise ArgumentTypeError(f"{text!r} is not a duration, for example 31s or 1m30s")
-    return interval
 
 
 def check_cycle_arguments(args: Namespace) -> None:

@@ -22,7 +22,7 @@ from vcdebug.model.devices.hami_ascend_card import ALLOCATED_SUFFIX, decode_cont
 from vcdebug.model.devices.vgpu_annotations import ASSIGNED_ANNOTATION
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_group import WAITING_PHASES, PodGroup
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.recording.effects import committed_evictions, cycle_effects, reserved_claims, reserved_volumes
 from vcdebug.recording.recording import Recording
@@ -36,7 +36,6 @@ GONE = "gone"
 PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
 """Finds the node for which a pipelined pod waits in its PodScheduled message."""
 PODS, GROUPS, CLAIMS, EVENTS = "pods", "podgroups", "resourceclaims", "events"
-WAITING_PHASES = (PENDING, "")
 
 
 class WrittenStatus(NamedTuple):

@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.conformance.api_objects import ApiAddress, ApiReply, Body
+from vcdebug.kube.listers import SELECTED_NODE
+from vcdebug.kube.volume_zone import NO_PROVISIONER
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import ENDED_PHASES
 from vcdebug.recording.replay import parse_conf
@@ -91,10 +93,8 @@ def key_of(body: Body) -> str:
 
 VOLUMES_PATH, CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("PersistentVolume", "PersistentVolumeClaim"))
 CLASSES_PATH: Final = KIND_BY_NAME["StorageClass"].api_path
-SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 BOUND_STATUS: Final = {"phase": "Bound"}
 BIND_COMPLETED: Final = {"pv.kubernetes.io/bind-completed": "yes"}
-NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None:

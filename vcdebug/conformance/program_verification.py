@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import structs
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
@@ -67,7 +66,7 @@ def verify_cycles(
 
 def _with_memory(snapshot: Snapshot, earlier: Recording, between: BetweenCycles, number: int) -> Snapshot:
     """The snapshot of cycle `number` with the memory of the process after its earlier cycle."""
-    after = next_snapshot(earlier, structs.replace(between, interval=snapshot.now - earlier.snapshot.now), number)
+    after = next_snapshot(earlier, replace(between, interval=snapshot.now - earlier.snapshot.now), number)
     chance = ChanceSettings(search_start=after.chance.search_start)
     return replace(snapshot, process=after.process, persistence=after.persistence, chance=chance)
 

@@ -41,10 +41,10 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import Seq
-from vcdebug.model.queue import HIERARCHY_WEIGHTS_KEY
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
+from vcdebug.snapshot.manifest import HIERARCHY_WEIGHTS_KEY
 
 MAX_SCORES: Final = 3
 

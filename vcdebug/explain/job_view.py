@@ -19,7 +19,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod import Pod, PodIdentity
-from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
@@ -28,6 +28,7 @@ from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
+    JOB_NAME_KEY,
     JsonObject,
     WorkloadFacts,
     annotations_of,
@@ -45,7 +46,6 @@ from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Snapshot
 
-WAITING_PHASES = (PENDING, "")
 """The phases of a PodGroup that is not admitted; its controller may not have created the pods yet."""
 PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
@@ -237,9 +237,6 @@ def _overused_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[Numb
     """The calls that answer yes: there are as many others as jobs are tried, and each job of the queue asks."""
     calls = recording.hook_calls(OVERUSED.upstream)
     return group_by_key((event.queue, (seq, event)) for seq, event in calls if event.result)
-
-
-JOB_NAME_KEY = "volcano.sh/job-name"
 
 
 class NotFoundError(VcdebugError):

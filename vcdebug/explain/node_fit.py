@@ -21,7 +21,7 @@ from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.kube.node_view import CycleState
-from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
+from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, SHORTAGE_PREFIX, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeAmounts, NodeInfo
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
@@ -30,7 +30,6 @@ from vcdebug.recording.event_index import NODE, TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
-SHORTAGE_PREFIX = "Insufficient "
 """The prefix of reasons of the actions' own resource test."""
 
 

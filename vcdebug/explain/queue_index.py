@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workloads_of
+from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
 from vcdebug.framework.record import PopEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
-from vcdebug.model.pod_group import INQUEUE
+from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status

@@ -3,7 +3,6 @@
 Upstream: framework/session_plugins (JobOrderFn, QueueOrderFn, TaskOrderFn, SubJobOrderFn).
 """
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
@@ -11,9 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from vcdebug.gomath import DECIMAL_INTEGER
 from vcdebug.model.task import TaskInfo
-
-_ATOI: Final = re.compile(r"[+-]?[0-9]+")
 
 
 class TieField(Struct, frozen=True):
@@ -47,6 +45,6 @@ def pod_index(name: str) -> int | None:
     """The integer after the last `-` of a pod name with at least three parts, else None."""
     # int() alone would also accept spaces, underscores and digits of other scripts, which Go's Atoi rejects.
     parts = name.split("-")
-    if len(parts) < 3 or not _ATOI.fullmatch(parts[-1]):
+    if len(parts) < 3 or not DECIMAL_INTEGER.fullmatch(parts[-1]):
         return None
     return int(parts[-1])

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from vcdebug.gomath import DECIMAL_INTEGER
+from vcdebug.model.resource_list import is_qualified_name
 from vcdebug.snapshot.manifest import JsonObject
 
 Labels = Mapping[str, str]
 
 _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
-_NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
-_DNS_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 _SET_OPERATORS = ("In", "NotIn")
 _PRESENCE_OPERATORS = ("Exists", "DoesNotExist")
 _ORDER_OPERATORS = ("Gt", "Lt")
@@ -81,7 +80,7 @@ SELECTS_EVERYTHING = Selector()
 
 def parse_int64(text: str | None) -> int | None:
     """Go's base-10 ParseInt; None if it reports an error."""
-    if text is None or not _INTEGER.fullmatch(text):
+    if text is None or not DECIMAL_INTEGER.fullmatch(text):
         return None
     number = int(text)
     return number if -(2**63) <= number < 2**63 else None
@@ -130,11 +129,7 @@ def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> Re
 
 
 def _check_key(key: str) -> None:
-    prefix, slash, name = key.rpartition("/")
-    valid = len(name) <= 63 and bool(_NAME_PART.fullmatch(name))
-    if slash:
-        valid = valid and len(prefix) <= 253 and bool(_DNS_PREFIX.fullmatch(prefix))
-    if not valid:
+    if not is_qualified_name(key):
         raise SelectorError(f"key: Invalid value: {_json_quoted(key)}: a qualified name is expected")
 
 

@@ -16,6 +16,7 @@ NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 UNSCHEDULABLE_TAINT_KEY = "node.kubernetes.io/unschedulable"
+UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 class Taint(Struct, frozen=True):

@@ -16,7 +16,7 @@ from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_requests import GateCheck
 from vcdebug.kube.selector import Labels, Requirement, Selector, label_selector
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.snapshot.manifest import HOSTNAME_KEY, JsonObject
 
 DO_NOT_SCHEDULE = "DoNotSchedule"
 SCHEDULE_ANYWAY = "ScheduleAnyway"
@@ -148,7 +148,6 @@ def count_domains(column: LabelColumn, participating: BoolArray, counts: IntArra
     return per_value, np.bincount(ids, minlength=size) > 0
 
 
-HOSTNAME_KEY = "kubernetes.io/hostname"
 ZONE_KEY = "topology.kubernetes.io/zone"
 MAX_SCORE = 100
 

@@ -18,6 +18,7 @@ SKIP = 5
 
 ALL_NODES_UNAVAILABLE = "all nodes are unavailable"
 POD_NUMBER_EXCEEDED = "node(s) pod number exceeded"
+SHORTAGE_PREFIX = "Insufficient "
 
 _ABORTING = (ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, WAIT, SKIP)
 
@@ -37,7 +38,7 @@ def blocks_preemption(status: FitStatus) -> bool:
 
 def wrap_insufficient_resource_reason(name: str) -> tuple[FitStatus, ...]:
     """The status of the actions' own resource check. Upstream: api/unschedule_info.WrapInsufficientResourceReason."""
-    return (FitStatus(UNSCHEDULABLE, f"Insufficient {name}"),)
+    return (FitStatus(UNSCHEDULABLE, f"{SHORTAGE_PREFIX}{name}"),)
 
 
 class ReasonTable:

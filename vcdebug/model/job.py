@@ -11,13 +11,12 @@ from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup
 from vcdebug.model.pod_resources import RequestSums
 from vcdebug.model.resource import Resource
-from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
-from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.model.sub_job import READY_STATUSES, MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
+from vcdebug.model.task import ALLOCATED_MASK, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 
-_PLACED_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 _is_gated = attrgetter("sch_gated")
-_USABLE_STATUSES = (*_PLACED_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)
+_USABLE_STATUSES = (*READY_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
 class JobInfo(TaskSet):
@@ -191,7 +190,7 @@ class JobInfo(TaskSet):
         """Allocated-class, Succeeded, Pipelined and Pending tasks. Upstream: api/job_info.ValidTaskNum."""
         if self._valid_at != self.changes:
             self._valid, self._valid_at = (
-                self.count_tasks(*_PLACED_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING),
+                self.count_tasks(*READY_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING),
                 self.changes,
             )
         return self._valid
@@ -242,11 +241,11 @@ class JobInfo(TaskSet):
 
     def ready_roles(self) -> list[MinimumCount]:
         """Placed tasks of each role that has a minimum."""
-        return self._role_minimums(_PLACED_STATUSES, empty_pending=True)
+        return self._role_minimums(READY_STATUSES, empty_pending=True)
 
     def pipelined_roles(self) -> list[MinimumCount]:
         """Placed and pipelined tasks of each role that has a minimum."""
-        return self._role_minimums((*_PLACED_STATUSES, TaskStatus.PIPELINED), empty_pending=True)
+        return self._role_minimums((*READY_STATUSES, TaskStatus.PIPELINED), empty_pending=True)
 
     def check_task_valid(self) -> bool:
         """Whether every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
@@ -334,7 +333,7 @@ class JobInfo(TaskSet):
             pending = self.task_status_index.get(TaskStatus.PENDING, {}).values()
             hopeful = sum(1 for task in pending if task.task_role not in failed)  # exact: ints
             return self.ready_task_num() + hopeful >= self.min_available
-        counts = self._get_job_allocated_roles(_PLACED_STATUSES, empty_pending=True)
+        counts = self._get_job_allocated_roles(READY_STATUSES, empty_pending=True)
         return all(counts.get(role, 0) >= self.task_min_available.get(role, 0) for role in failed)
 
     def get_min_resources(self) -> Resource:

@@ -13,13 +13,12 @@ from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY, JsonObject, metadata_of, spec_of, status_of
 
 OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
 OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
 OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
 OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
-REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
 _NO_SCALARS: Mapping[str, float] = {}
 STATUSES_WITHOUT_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 """Statuses of tasks that hold no cards."""
@@ -95,7 +94,7 @@ class NodeInfo:
     @property
     def revocable_zone(self) -> str:
         """The label `volcano.sh/revocable-zone`. Upstream: api/node_info.setRevocableZone."""
-        return self.labels.get(REVOCABLE_ZONE_LABEL, "")
+        return self.labels.get(REVOCABLE_ZONE_KEY, "")
 
     def add_csi_limits(self, limits: Mapping[str, float]) -> None:
         """Attachable volumes per CSI driver, before any task is added."""

@@ -5,11 +5,10 @@ A set of CPUs (or of NUMA nodes) is an integer with one bit per number, so that 
 Upstream: api/numa_info, cache/event_handlers (getNumaInfo).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import int_div
+from vcdebug.gomath import SHORT_INTEGER, int_div
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of, spec_of
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
@@ -20,7 +19,6 @@ CPU = "cpu"
 MAX_CPU = 65535
 """Highest CPU number in a list that can be parsed."""
 RESERVABLE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 class CpuPlace(NamedTuple):
@@ -54,7 +52,7 @@ def parse_cpu_list(text: str) -> BitSet | None:
     for part in text.split(",") if text else ():
         first, dash, last = part.partition("-")
         bounds = (first, last if dash else first)
-        if not all(_WHOLE.fullmatch(bound) and not bound.startswith("-") for bound in bounds):
+        if not all(SHORT_INTEGER.fullmatch(bound) and not bound.startswith("-") for bound in bounds):
             return None
         low, high = int(bounds[0]), int(bounds[1])
         if low > high or high > MAX_CPU:
@@ -155,7 +153,7 @@ def _read_topology(detail: JsonObject, topologies: dict[tuple[Json, ...], CpuTop
     """Equal layouts share one object; a key that is no number counts as CPU 0."""
     places: dict[int, CpuPlace] = {}
     for key in sorted(detail):
-        cpu = int(key) if _WHOLE.fullmatch(key) and 0 <= int(key) <= MAX_CPU else 0
+        cpu = int(key) if SHORT_INTEGER.fullmatch(key) and 0 <= int(key) <= MAX_CPU else 0
         place = detail[key] or {}
         places[cpu] = CpuPlace(place.get("numa") or 0, place.get("socket") or 0, place.get("core") or 0)
     content = tuple(sorted(places.items()))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.gomath import DECIMAL_INTEGER
 from vcdebug.grouping import split_names
 from vcdebug.model.names import NodeName
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, annotations_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, REVOCABLE_ZONE_KEY, JsonObject, annotations_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
 TASK_SPEC_KEY = "volcano.sh/task-spec"
 TASK_PRIORITY_KEY = "volcano.sh/task-priority"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
-REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
 VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 QUEUE_GATE = "SchedulingGatesQueueAdmission"
 """The feature gate with which the scheduler removes VOLCANO_GATE from pods that ask for it by an annotation."""
@@ -24,7 +23,6 @@ ENDED_PHASES = ("Succeeded", "Failed")
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-_INT32 = re.compile(r"[+-]?[0-9]+")
 _EMPTY: JsonObject = {}
 TaskSubject = tuple[tuple[str, str]]
 
@@ -195,7 +193,7 @@ class Pod:
     def annotated_priority(self) -> int | None:
         """The annotation `volcano.sh/task-priority` where it is an int32."""
         text = self.annotations.get(TASK_PRIORITY_KEY)
-        if text and _INT32.fullmatch(text) and -(2**31) <= int(text) < 2**31:
+        if text and DECIMAL_INTEGER.fullmatch(text) and -(2**31) <= int(text) < 2**31:
             return int(text)
         return None
 

@@ -13,6 +13,7 @@ from vcdebug.model.resource_list import drop_ignored
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, owners_of, spec_of, status_of
 
 PENDING = "Pending"
+WAITING_PHASES = (PENDING, "")
 INQUEUE = "Inqueue"
 RUNNING = "Running"
 UNKNOWN = "Unknown"

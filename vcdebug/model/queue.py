@@ -10,11 +10,9 @@ from typing import Final, NamedTuple
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource import CPU, INFINITY, MAX_FLOAT64, MEMORY, MIN_RESOURCE, PODS, Resource, judged_dimensions
 from vcdebug.model.resource_list import ResourceList, drop_ignored
-from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import HIERARCHY_KEY, HIERARCHY_WEIGHTS_KEY, JsonObject, metadata_of, spec_of, status_of
 
 ROOT_QUEUE = "root"
-HIERARCHY_KEY = "volcano.sh/hierarchy"
-HIERARCHY_WEIGHTS_KEY = "volcano.sh/hierarchy-weights"
 OPEN = "Open"
 
 

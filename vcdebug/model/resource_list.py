@@ -49,10 +49,14 @@ def is_scalar_resource_name(name: str) -> bool:
         return True
     if "/" not in name or name.startswith("requests."):
         return False
-    prefix, _, tail = f"requests.{name}".partition("/")
-    if "/" in tail or len(tail) > 63 or not _NAME.fullmatch(tail):
-        return False
-    return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
+    return is_qualified_name(f"requests.{name}")
+
+
+def is_qualified_name(text: str) -> bool:
+    """Whether Kubernetes accepts a text as a name of a label or a resource: `prefix/name`, or the name alone."""
+    prefix, slash, name = text.rpartition("/")
+    is_valid = len(name) <= 63 and bool(_NAME.fullmatch(name))
+    return is_valid and (not slash or (len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))))
 
 
 def parse_amounts(resource_list: Mapping[str, object]) -> ListAmounts:

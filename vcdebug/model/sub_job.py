@@ -5,11 +5,11 @@ Upstream: api/job_info, api/sub_job_info.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
+from vcdebug.gomath import DECIMAL_INTEGER
 from vcdebug.grouping import split_names
 from vcdebug.model.names import JobId, SubJobId, TaskId
 from vcdebug.model.pod_group import NetworkTopology, PodGroup, SubGroupPolicy
@@ -192,7 +192,6 @@ class TaskSet:
 
 _MAX_ID_BYTES = 128
 _SAFE_ENCODE_CHARS = "bcdfghjklmnpqrstvwxz2456789"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class SubJobInfo(TaskSet):
@@ -220,7 +219,7 @@ class SubJobInfo(TaskSet):
         self.gid = gid
         self.job = job
         self.priority = 0
-        self.match_index = int(match) if match and _INTEGER.fullmatch(match) else 0
+        self.match_index = int(match) if match and DECIMAL_INTEGER.fullmatch(match) else 0
         self.network_topology = topology.clone() if topology else None
         self.allocated_hyper_node = ""
         self.nominated_hyper_node = ""

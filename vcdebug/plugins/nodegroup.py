@@ -21,7 +21,7 @@ from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES, NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
-from vcdebug.snapshot.manifest import JsonDict, JsonObject
+from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, QUEUE_LABEL, JsonDict, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, whole_value
 
 GROUP_LABEL = "volcano.sh/nodegroup-name"
@@ -264,8 +264,6 @@ def _exceeds_limit(used: float, limit: float) -> bool:
 
 # nodegroup up to v1.12: uses the affinity of the queue that the pod names.
 
-QUEUE_NAME = "volcano.sh/queue-name"
-QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
 NOT_SATISFIED = "node not satisfy"
 REFUSED_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_SATISFIED)
 NO_AFFINITY = GroupAffinity({})
@@ -273,9 +271,9 @@ NO_AFFINITY = GroupAffinity({})
 
 def queue_of(pod: Pod) -> QueueName:
     """The queue that the pod names in a label or annotation; empty if it names none."""
-    if QUEUE_NAME in pod.labels:
-        return pod.labels[QUEUE_NAME]
-    return pod.annotations.get(QUEUE_NAME, pod.annotations.get(QUEUE_NAME_ANNOTATION, ""))
+    if QUEUE_LABEL in pod.labels:
+        return pod.labels[QUEUE_LABEL]
+    return pod.annotations.get(QUEUE_LABEL, pod.annotations.get(QUEUE_ANNOTATION, ""))
 
 
 class NodeGroupByPod(Plugin):

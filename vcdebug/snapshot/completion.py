@@ -9,13 +9,11 @@ from collections.abc import Iterable, Mapping
 from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, annotations_of, name_of
+from vcdebug.snapshot.manifest import HIERARCHY_KEY, HIERARCHY_WEIGHTS_KEY, QUEUE_ANNOTATION, annotations_of, name_of
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 DEFAULT_NAMESPACE = "default"
 ROOT_QUEUE = "root"
-HIERARCHY_ANNOTATION = "volcano.sh/hierarchy"
-WEIGHTS_ANNOTATION = "volcano.sh/hierarchy-weights"
 ADDED_FILE = "(completed)"
 """The file name of objects that completion adds."""
 _TREE = re.compile(
@@ -117,9 +115,9 @@ def _complete_queue(queue: Manifest) -> None:
     status = _get_part(queue, "status")
     status["state"] = status.get("state") or "Open"
     annotations = annotations_of(queue)
-    hierarchy, weights = annotations.get(HIERARCHY_ANNOTATION), annotations.get(WEIGHTS_ANNOTATION)
+    hierarchy, weights = annotations.get(HIERARCHY_KEY), annotations.get(HIERARCHY_WEIGHTS_KEY)
     if hierarchy and weights and not hierarchy.startswith(ROOT_QUEUE):
-        below = {HIERARCHY_ANNOTATION: f"{ROOT_QUEUE}/{hierarchy}", WEIGHTS_ANNOTATION: f"1/{weights}"}
+        below = {HIERARCHY_KEY: f"{ROOT_QUEUE}/{hierarchy}", HIERARCHY_WEIGHTS_KEY: f"1/{weights}"}
         queue["metadata"]["annotations"] = {**annotations, **below}
 
 

@@ -13,13 +13,12 @@ from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edi
 from vcdebug.snapshot.edit_path import EditWalk
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.manifest import HOSTNAME_KEY, metadata_of
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import SHAPES, repair_manifest
 from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
-HOST_LABEL: Final = "kubernetes.io/hostname"
 _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
@@ -126,8 +125,8 @@ def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
     if namespace:
         metadata["namespace"] = namespace
     labels = metadata.get("labels") or {}
-    if edit.kind == "Node" and HOST_LABEL in labels:
-        metadata["labels"] = {**labels, HOST_LABEL: name}
+    if edit.kind == "Node" and HOSTNAME_KEY in labels:
+        metadata["labels"] = {**labels, HOSTNAME_KEY: name}
     created = {**model, "kind": edit.kind, "metadata": metadata}
     if faults := _type_faults(edit.kind, created):
         raise edit.make_error(faults[0].partition(";")[0], edit.value_at)

@@ -101,7 +101,13 @@ def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
 
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 """The annotation that names the queue; Volcano's controller reads it only from pods."""
-_QUEUE_LABEL = "volcano.sh/queue-name"
+QUEUE_LABEL = "volcano.sh/queue-name"
+JOB_NAME_KEY = "volcano.sh/job-name"
+NUMA_POLICY_KEY = "volcano.sh/numa-topology-policy"
+REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
+HIERARCHY_KEY = "volcano.sh/hierarchy"
+HIERARCHY_WEIGHTS_KEY = "volcano.sh/hierarchy-weights"
+HOSTNAME_KEY = "kubernetes.io/hostname"
 _FIRST_ROLES = ("Master", "PS", "Chief")
 
 
@@ -126,7 +132,7 @@ class WorkloadFacts(NamedTuple):
         policy = object_in(spec.get("runPolicy"))
         queue_names = (
             object_in(metadata.get("annotations")).get(QUEUE_ANNOTATION),
-            object_in(metadata.get("labels")).get(_QUEUE_LABEL),
+            object_in(metadata.get("labels")).get(QUEUE_LABEL),
             object_in(spec.get("batchSchedulerOptions")).get("queue"),
             object_in(policy.get("schedulingPolicy")).get("queue"),
         )

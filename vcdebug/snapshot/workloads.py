@@ -14,8 +14,11 @@ from vcdebug.errors import SnapshotError
 from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
+    JOB_NAME_KEY,
     MADE_GROUP_PREFIX,
+    NUMA_POLICY_KEY,
     QUEUE_ANNOTATION,
+    REVOCABLE_ZONE_KEY,
     JsonObject,
     annotations_of,
     key_of,
@@ -32,10 +35,8 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC: Final = "volcano.sh/task-spec"
-JOB_NAME: Final = "volcano.sh/job-name"
 TASK_INDEX: Final = "volcano.sh/task-index"
-NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
-INHERITED_ANNOTATIONS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
+INHERITED_ANNOTATIONS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", REVOCABLE_ZONE_KEY)
 """Annotations of a Volcano Job that are copied to its pods."""
 MOST_PODS: Final = 100_000
 _PREFIX: Final = "volcano.sh/"
@@ -118,16 +119,16 @@ def _volcano_pod(snapshot: Snapshot, job: Manifest, task: Mapping[str, Any], ind
         TASK_INDEX: str(index),
         TASK_SPEC: task["name"],
         GROUP_ANNOTATION: group,
-        JOB_NAME: name_of(job),
+        JOB_NAME_KEY: name_of(job),
         "volcano.sh/queue-name": str(spec.get("queue") or "default"),
-        **({NUMA_POLICY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
+        **({NUMA_POLICY_KEY: task["topologyPolicy"]} if task.get("topologyPolicy") else {}),
         **{key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations},
     }
     pod_spec = dict(spec_of(template))
     pod_spec.setdefault("schedulerName", spec.get("schedulerName") or "volcano")
     if spec.get("priorityClassName"):
         pod_spec.setdefault("priorityClassName", spec["priorityClassName"])
-    labels = {**labels_of(template), JOB_NAME: name_of(job), TASK_SPEC: task["name"]}
+    labels = {**labels_of(template), JOB_NAME_KEY: name_of(job), TASK_SPEC: task["name"]}
     return _make_pod(snapshot, job, f"{name_of(job)}-{task['name']}-{index}", pod_spec, pod_annotations, labels)
 
 

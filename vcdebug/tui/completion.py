@@ -20,6 +20,7 @@ from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEME_NAMES
+from vcdebug.views.edit_suggestions import iter_answer_words, iter_edit_words
 from vcdebug.views.panels import PANELS
 
 MAX_NAMES = 2_000
@@ -134,18 +135,6 @@ def _bookmark_numbers(moment: DebuggerState) -> list[str]:
     return [str(bookmark.number) for bookmark in (*moment.bookmarks, *moment.bookmarks_elsewhere)]
 
 
-def _edit_words(moment: DebuggerState) -> Iterable[str]:
-    from vcdebug.views.edit_suggestions import iter_edit_words
-
-    return iter_edit_words(moment)
-
-
-def _answer_words(moment: DebuggerState) -> Iterable[str]:
-    from vcdebug.views.edit_suggestions import iter_answer_words
-
-    return iter_answer_words(moment)
-
-
 def _report_names(moment: DebuggerState) -> list[str]:
     from vcdebug.files.report_file import report_names
 
@@ -153,9 +142,8 @@ def _report_names(moment: DebuggerState) -> list[str]:
 
 
 def _cycle_numbers(moment: DebuggerState) -> list[str]:
-
-    recordings = moment.recordings if moment is not None else None
-    return [str(number) for number in range(1, recordings.cycle_count + 1)] if recordings is not None else []
+    cycle_count = moment.recordings.cycle_count if moment.recordings is not None else 0
+    return [str(number) for number in range(1, cycle_count + 1)]
 
 
 _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState], Iterable[str]]]] = {
@@ -169,9 +157,9 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState], Iterable[str]]]] = {
     "unbookmark": lambda moment: [*_bookmark_numbers(moment), "all"],
     "delete": lambda moment: [*_breakpoint_numbers(moment), "all"],
     "log": lambda _: ("3", "4", "5"),
-    "set": _edit_words,
+    "set": iter_edit_words,
     "release": lambda _: list(release_names()),
-    "force": _answer_words,
+    "force": iter_answer_words,
     "report": _report_names,
     "edits": lambda _: ("save", "load", "clear"),
     "cycle": _cycle_numbers,

@@ -11,6 +11,7 @@ from vcdebug.framework.forced_answers import choice_text
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.resource import CPU
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.edit_path import PathReader, field_step
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
@@ -70,9 +71,8 @@ def _field_of_figure(figure: Figure | None) -> _EditedField | None:
     """The manifest's field behind a figure; None if there is none."""
     if figure is None or (figure.kind, figure.part) not in FIELD_BY_FIGURE:
         return None
-    # A dot separates steps of a path: `nvidia.com/gpu` has to be in brackets.
-    field, dim = FIELD_BY_FIGURE[figure.kind, figure.part], figure.dim or CPU
-    return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
+    field = FIELD_BY_FIGURE[figure.kind, figure.part]
+    return field._replace(path=field.path + field_step(figure.dim or CPU)) if field.by_dim else field
 
 
 def iter_edit_words(here: DebuggerState) -> Iterator[str]:
@@ -120,19 +120,9 @@ def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
     manifest: Json = next(
         (candidate for candidate in snapshot.objects_of(field.kind) if object_name(candidate) == name), None
     )
-    for step in _iter_path_steps(field.path):
+    for step in PathReader(field.path, 0, len(field.path)).read_steps():
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None
         else:
-            manifest = manifest.get(step) if isinstance(manifest, dict) else None
+            manifest = manifest.get(step.text) if isinstance(manifest, dict) else None
     return "" if manifest is None else str(manifest)
-
-
-def _iter_path_steps(path: str) -> Iterator[str]:
-    """The steps of `spec.containers[0]`; names with dots are in brackets."""
-    for part in path.replace("[", "\n[").split("\n"):
-        if part.startswith("["):
-            name, _, rest = part[1:].partition("]")
-            yield name
-            part = rest.removeprefix(".")
-        yield from (step for step in part.split(".") if step)

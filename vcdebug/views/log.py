@@ -16,7 +16,6 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.pieces import HERE, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
-"""The mark of the event's lines."""
 MAX_LINES: Final = 200_000
 """The maximum number of generated lines; a longer log would take too long to show."""
 LINES_PER_CHECK: Final = 20

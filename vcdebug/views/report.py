@@ -40,7 +40,7 @@ from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
 from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
-from vcdebug.views.pending import STEP_STATES
+from vcdebug.views.pending import PROOF_COLUMNS, STEP_STATES
 from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
@@ -51,7 +51,6 @@ ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bou
 MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
 JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "reserved#", "pending#", "outcome")
 CAUSE_COLUMNS = table_columns("job", "queue", "pending#", "cause")
-PROOF_COLUMNS = table_columns("event#", "what it shows~")
 STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200
 MAX_JOBS = 500

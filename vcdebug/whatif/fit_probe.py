@@ -3,7 +3,7 @@
 Both replay the cycle on an edited snapshot without the actions that evict.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Final, NamedTuple
 
@@ -23,7 +23,6 @@ from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 POD_GROUP: Final = "PodGroup"
-DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
 
 
 class AloneFit(Struct, frozen=True):
@@ -63,9 +62,7 @@ def probe_alone(recording: Recording, job: JobId) -> AloneFit:
     pods = list(_iter_fresh_pods(info, info.name))
     objects = {**snapshot.objects, "Pod": [*foreign_pods, *pods], POD_GROUP: pod_groups}
     # Disposed of at once: a probe's recording is as large as the original one.
-    with disposing(
-        replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
-    ) as run:
+    with disposing(_replay_without_evictions(recording, objects)) as run:
         counts = run.timeline.state_at(len(run)).job_counts(job)
         return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job, detailed=False))
 
@@ -80,9 +77,7 @@ def probe_copies(recording: Recording, job: JobId, max_copies: int) -> FittingCo
         "Pod": [*snapshot.objects_of("Pod"), *(pod for name in names for pod in _iter_fresh_pods(info, name))],
         POD_GROUP: [*snapshot.objects_of(POD_GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
     }
-    with disposing(
-        replay_cycle(_without_evicting_actions(replace(snapshot, objects=objects)), reuse_from=recording)
-    ) as run:
+    with disposing(_replay_without_evictions(recording, objects)) as run:
         for number, name in enumerate(names):
             answer = explain_by_name(run, f"{info.namespace}/{name}", detailed=False)
             if not answer.scheduled:
@@ -96,13 +91,15 @@ def no_place_reason(answer: Explanation) -> str:
     return next(findings, answer.dominant).sentence
 
 
-def _without_evicting_actions(snapshot: Snapshot) -> Snapshot:
-    """The snapshot without the actions that evict and without forced answers."""
-    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    actions = [name for name in conf.actions if not conf.facts_of(name).evicts]
-    conf_text = snapshot.scheduler_conf or DEFAULT_ACTIONS
-    edited_conf = edit_conf_text(conf_text, parse_edit(f'conf:actions="{", ".join(actions)}"'))
-    return replace(snapshot, scheduler_conf=edited_conf if snapshot.scheduler_conf else None, answers=())
+def _replay_without_evictions(recording: Recording, objects: Mapping[str, list[Manifest]]) -> Recording:
+    """Replay the cycle with other objects, without the actions that evict and without forced answers."""
+    conf_text = recording.snapshot.scheduler_conf
+    if conf_text:  # else the built-in configuration, which evicts nothing
+        conf = parse_conf(conf_text, recording.snapshot.release)
+        actions = [name for name in conf.actions if not conf.facts_of(name).evicts]
+        conf_text = edit_conf_text(conf_text, parse_edit(f'conf:actions="{", ".join(actions)}"'))
+    edited = replace(recording.snapshot, objects=objects, scheduler_conf=conf_text, answers=())
+    return replay_cycle(edited, reuse_from=recording)
 
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:

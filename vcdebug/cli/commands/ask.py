@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import format_duration
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_options, add_shared_options, cached_recordings, positive_number
+from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, status_line
 from vcdebug.errors import VcdebugError
@@ -36,13 +36,13 @@ class AskCommand(Command):
     EXITS = "Exit status: 0 done, 2 the snapshot is incomplete, 1 error"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_options(
+        arguments.add_options(
             parser,
             f"""
             QUESTION  evicted: why the pod was evicted; holders: which pods hold what it needs; node: why this node;
                       refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
                       the cycle in which it is expected to be placed
-            SNAPSHOT  {SNAPSHOT_HELP}
+            SNAPSHOT  {arguments.SNAPSHOT_HELP}
             SUBJECT   a pod; for refused also 'POD NODE'; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
                       claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue (default:
                       all queues)
@@ -50,7 +50,9 @@ class AskCommand(Command):
             {"SUBJECT": {"nargs": "?", "default": ""}},
         )
         add_forecast_arguments(parser)
-        add_shared_options(parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json")
+        arguments.add_shared_options(
+            parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json"
+        )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer
@@ -63,7 +65,7 @@ class AskCommand(Command):
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
         question.require_subject(args.subject)
         check_forecast_arguments(args)
-        recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        recording, _ = replay_arguments(args, keeping=arguments.cached_recordings(args, output))
         output.name_jobs(recording)
         missing = incomplete(recording.snapshot)
         answer = forecast_reply if question.name == WHEN_QUESTION else None
@@ -93,7 +95,7 @@ WHEN_QUESTION: Final = "when"
 def add_forecast_arguments(parser: ArgumentParser) -> None:
     """Add the options of `ask when`."""
     group = parser.add_argument_group("when")
-    add_options(
+    arguments.add_options(
         group,
         """
         --run-time [NAME=]TIME  run time of all pods (30m), or of one job or pod (team/etl=2h); repeatable (default: a
@@ -103,20 +105,15 @@ def add_forecast_arguments(parser: ArgumentParser) -> None:
         """,
         {
             "--run-time": {"type": _parse_run_time, "action": "append", "default": []},
-            "--cycles": {"type": positive_number},
+            "--cycles": {"type": arguments.positive_number},
         },
     )
 
 
 def _parse_run_time(text: str) -> tuple[str, timedelta]:
     """(job or pod, duration); the name is empty where the text has none."""
-    from vcdebug.whatif.next_cycle import parse_interval
-
     name, _, time = text.rpartition("=")
-    duration = parse_interval(time)
-    if duration is None:
-        raise ArgumentTypeError(f"{time!r} is not a duration, for example 30m or 1h30m")
-    return name, duration
+    return name, arguments.parse_duration(time)
 
 
 def check_forecast_arguments(args: Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.arguments import add_options, positive_number
+from vcdebug.cli.arguments import add_options, parse_seconds, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
 from vcdebug.cli.output import Output, capture_progress
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.provenance import Provenance
 
 
-SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
 DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
@@ -201,15 +200,6 @@ def announce_capture(output: Output, provenance: Provenance) -> None:
     """Write a notice that names the cluster before it is read."""
     reach = f", {provenance.access}" if provenance.access else ""
     output.write_notice(f"reading {provenance.server} as {provenance.user or 'an unnamed user'}{reach}")
-
-
-def parse_seconds(text: str) -> float:
-    """The seconds of a duration such as 90, 90s or 5m; raises ArgumentTypeError."""
-    unit = SECONDS_PER_UNIT.get(text[-1:], 0)
-    number = text[:-1] if unit else text
-    if not number.isdecimal() or int(number) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a duration, for example 90s or 5m")
-    return float(int(number) * (unit or 1))
 
 
 def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
-from vcdebug.cli.commands.capture import add_cluster_arguments, announce_capture, cluster_options, parse_seconds
+from vcdebug.cli.commands.capture import add_cluster_arguments, announce_capture, cluster_options
 from vcdebug.cli.output import Output, capture_progress
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.manifest import JsonDict
@@ -59,7 +59,7 @@ class OpenCommand(Command):
             --print-config    print the default settings and exit
             """,
             {
-                "--follow": {"nargs": "?", "const": CYCLE_SECONDS, "type": parse_seconds},
+                "--follow": {"nargs": "?", "const": CYCLE_SECONDS, "type": arguments.parse_seconds},
                 "--goto": {"type": int},
                 "--break": {"dest": "breaks", "action": "append", "default": []},
             },

@@ -52,8 +52,8 @@ class VerifyCommand(Command):
             --keep FOLDER    write the snapshot and the decisions of the binary to FOLDER, as a test case
             """,
             {
-                "--wait": {"type": capture.parse_seconds},
-                "--for": {"dest": "duration", "type": capture.parse_seconds},
+                "--wait": {"type": arguments.parse_seconds},
+                "--for": {"dest": "duration", "type": arguments.parse_seconds},
                 "--argument": {"dest": "arguments", "action": "append", "default": []},
             },
         )

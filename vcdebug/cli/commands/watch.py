@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import join_names
-from vcdebug.cli.arguments import add_options, positive_number
+from vcdebug.cli.arguments import add_options, parse_seconds, positive_number
 from vcdebug.cli.commands import Command, CommandOutcome, capture
 from vcdebug.cli.output import Output
 from vcdebug.errors import missing_extra
@@ -52,7 +52,7 @@ class WatchCommand(Command):
                 "--namespace": {"default": ""},
                 "--do": {"type": _parse_watch_action, "default": CAPTURE},
                 "--most": {"type": positive_number, "default": capture.KEPT_CAPTURES},
-                "--every": {"type": capture.parse_seconds, "default": capture.CAPTURE_SECONDS},
+                "--every": {"type": parse_seconds, "default": capture.CAPTURE_SECONDS},
                 "--release": {"default": ""},
             },
         )

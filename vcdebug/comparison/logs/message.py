@@ -20,6 +20,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.releases.scheduling import LOG_TASK_NODE
+from vcdebug.snapshot.manifest import NUMA_POLICY_KEY
 
 LOG_LEVELS: Final = (3, 4, 5)
 """The -v levels that a user can choose."""
@@ -182,7 +183,6 @@ def format_json_text(text: str) -> str:
 
 # The recording's state while its log is written.
 
-NUMA_POLICY = "volcano.sh/numa-topology-policy"
 LogCall = tuple[object, ...]
 """(message key, values for its blanks): a list names tasks, a `partial` computes its value later."""
 
@@ -200,7 +200,7 @@ class LogState(NamedTuple):
     def task_text(self, key: TaskKey) -> str:
         """The task as upstream's TaskInfo.String() prints it."""
         task, state = self.recording.timeline.tasks[key], self.state.tasks[key]
-        numa = UNKNOWN_TEXT if NUMA_POLICY in task.pod.annotations else "{ map[]}"
+        numa = UNKNOWN_TEXT if NUMA_POLICY_KEY in task.pod.annotations else "{ map[]}"
         node = "" if self.recording.snapshot.release.has_older_form(LOG_TASK_NODE) else f"nodeName {state.node}, "
         return (
             f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, {node}"

@@ -16,7 +16,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.gomath import int_mod
-from vcdebug.model.fit_errors import POD_NUMBER_EXCEEDED, FitStatus, fit_error_text
+from vcdebug.model.fit_errors import POD_NUMBER_EXCEEDED, SHORTAGE_PREFIX, FitStatus, fit_error_text
 from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.plugins import BINPACK, NODEORDER, PREDICATES, RESOURCE_STRATEGY_FIT, USAGE
@@ -24,7 +24,6 @@ from vcdebug.plugins.nodeorder import BALANCED, IMAGES, LEAST, TAINTS, WEIGHT_KE
 from vcdebug.plugins.usage import MeasuredUsage, Usage
 from vcdebug.plugins.usage.load import MEASURED_PERIOD
 
-SHORTAGE_PREFIX = "Insufficient "
 """Prefix of reasons that are given before any filter is called."""
 BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
 """Prefix of scorers that score all nodes at once, and the one of them that belongs to predicates."""

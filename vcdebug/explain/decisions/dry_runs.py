@@ -14,7 +14,7 @@ from vcdebug.explain.plugins import AskedNode, ExplainRefusals, asked_node_at, e
 from vcdebug.explain.plugins.predicates import cached_verdict
 from vcdebug.framework import hooks, record
 from vcdebug.framework.placement import NOT_IN_SHARD
-from vcdebug.model.fit_errors import FitStatus
+from vcdebug.model.fit_errors import SHORTAGE_PREFIX, FitStatus
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PREDICATES
@@ -269,7 +269,6 @@ def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) 
     return next((op_seq for op_seq, event in earlier if event.task == task and event.op in record.PLACING_OPS), 0)
 
 
-SHORTAGE_PREFIX: Final = "Insufficient "
 ROOM_FORMULA = f"InitResreq ≤ {FUTURE_IDLE_FORMULA}"
 ROOM_COLUMNS = ("idle", "releasing", "pipelined", "future idle", "InitResreq")
 SIMULATED_FORMULA = f"{ROOM_FORMULA} + removed pods"

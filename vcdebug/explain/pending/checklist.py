@@ -6,8 +6,8 @@ from typing import Final
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Advice, Cause, Evidence, ExplanationStep, Finding, StepState, proof_of
-from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, view_of
-from vcdebug.explain.node_fit import SHORTAGE_PREFIX, NodeFits
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
@@ -17,8 +17,9 @@ from vcdebug.explain.plugins.gang import discarded_finding, search_reasons
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, PredicateEvent, StateEvent
 from vcdebug.grouping import group_by_key
-from vcdebug.model.fit_errors import FitErrors
+from vcdebug.model.fit_errors import SHORTAGE_PREFIX, FitErrors
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.pod_group import WAITING_PHASES
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, is_rejection, refusals_in

@@ -16,6 +16,7 @@ from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_aff
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import (
+    UNREADY_TAINTS,
     UNSCHEDULABLE_TAINT_KEY,
     Taint,
     is_tolerated,
@@ -32,7 +33,6 @@ from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
-UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
 """Prefix of taints that the control plane sets and removes by itself."""
 HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)

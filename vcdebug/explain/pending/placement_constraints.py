@@ -24,7 +24,7 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, object_in, spec_of, status_of
+from vcdebug.snapshot.manifest import HOSTNAME_KEY, key_of, metadata_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ MAX_HOLDERS: Final = 4
 
 
 NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
-HOSTNAME = "kubernetes.io/hostname"
 MAX_VALUES = 4
 
 
@@ -54,7 +53,7 @@ def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[
     """Yields the failure of one label requirement: the few nodes with or without it, or the values that nodes have."""
     nodes, key = [fits.view.session.nodes[node.name] for node in fits.node_fits], requirement.key
     matching = [node.name for node in nodes if requirement.matches_labels(node.labels)]
-    if matching and key == HOSTNAME:
+    if matching and key == HOSTNAME_KEY:
         return
     if matching:
         # Only for membership tests: the list below keeps the order of the nodes.
@@ -171,7 +170,7 @@ def _closest_name(words: Iterable[str], candidates: Iterable[str]) -> str:
         same_names = [name for name in names if name.casefold() == word.casefold()]
         # A difference in case alone is the likeliest error, whatever the other names look like.
         similar = same_names[0] if same_names else closest_name(word, names, 0.8)
-        if similar and similar != HOSTNAME:
+        if similar and similar != HOSTNAME_KEY:
             return similar
     return ""
 

@@ -12,7 +12,6 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.topology_spread import HOSTNAME_KEY
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -20,6 +19,7 @@ from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, TaskTry
+from vcdebug.snapshot.manifest import HOSTNAME_KEY
 
 MAX_TAKERS = 3
 

@@ -13,12 +13,12 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.pod import REVOCABLE_ZONE_KEY
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import tdm
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
+from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY
 
 SCORE_FORMULA = "100 on a revocable node with an open window, for a task that can use revocable nodes"
 ZONE_FORMULA = "a revocable node accepts tasks of revocable zones while its window is open; any other node accepts all"

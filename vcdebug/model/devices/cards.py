@@ -6,13 +6,12 @@ MigTemplateUsage).
 
 from __future__ import annotations
 
-import re
 from bisect import insort
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from vcdebug.errors import SchedulerPanic
-from vcdebug.gomath import int_div
+from vcdebug.gomath import SHORT_INTEGER, int_div
 from vcdebug.grouping import split_names
 from vcdebug.model.devices.vgpu_annotations import HeldCard, pod_group_key
 from vcdebug.model.pod import Pod
@@ -181,7 +180,6 @@ class MigUse:
 
 MIG_MODE = "mig"
 NOT_IN_GROUP = "runtime error: index out of range [-1]"
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 class MigSharing:
@@ -319,6 +317,6 @@ def _decode_mig_id(uuid: str) -> tuple[str, int] | None:
     if start < 0 or end < start:
         return None
     parts = uuid[start + 1 : end].split("-")
-    if len(parts) != 2 or _WHOLE.fullmatch(parts[1]) is None:
+    if len(parts) != 2 or SHORT_INTEGER.fullmatch(parts[1]) is None:
         return None
     return parts[0], int(parts[1])

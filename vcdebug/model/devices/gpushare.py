@@ -6,13 +6,12 @@ Differs: whole cards are taken lowest index first, where upstream reads a map, o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
-from vcdebug.gomath import int_div
+from vcdebug.gomath import SHORT_INTEGER, int_div
 from vcdebug.model.devices import ReleaseOutcome, whole_limit
 from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
 from vcdebug.model.devices.vgpu import asks_vgpu
@@ -32,7 +31,6 @@ GPU_NUMBER = "volcano.sh/gpu-number"
 GPU_INDEX = "volcano.sh/gpu-index"
 UNHEALTHY_ANNOTATION = "volcano.sh/gpu-unhealthy-ids"
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT64 = 1 << 64
 
 
@@ -222,7 +220,7 @@ def get_gpu_index(pod: Pod) -> list[int] | None:
     if GPU_INDEX not in pod.annotations:
         return None
     parts = pod.annotations[GPU_INDEX].split(",")
-    return [int(part) for part in parts] if all(_WHOLE.fullmatch(part) for part in parts) else None
+    return [int(part) for part in parts] if all(SHORT_INTEGER.fullmatch(part) for part in parts) else None
 
 
 def held_indexes(pod: Pod) -> list[int]:
@@ -231,7 +229,7 @@ def held_indexes(pod: Pod) -> list[int]:
 
 
 def _parse_numbers(text: str, separator: str = ",") -> dict[int, None]:
-    return dict.fromkeys(int(part) for part in text.split(separator) if _WHOLE.fullmatch(part))
+    return dict.fromkeys(int(part) for part in text.split(separator) if SHORT_INTEGER.fullmatch(part))
 
 
 def _memory_of(pod: Pod) -> int:

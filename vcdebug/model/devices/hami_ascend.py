@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vcdebug.errors import ProcessExit
 from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices import hami_ascend_card as npus
+from vcdebug.model.devices.cards import HAMI_CORE
 from vcdebug.model.devices.vgpu_annotations import OUT_OF_RANGE, ContainerRequest, HeldCard, PodAnnotations, requests_of
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, FitStatus
 from vcdebug.model.pod import Pod
@@ -20,7 +21,6 @@ from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import nano_value
 
 MODE_ANNOTATION = "huawei.com/vnpu-mode"
-HAMI_CORE = "hami-core"
 NODE_MODE_ANNOTATION = "hami-vnpu-core"
 NETWORKED_KIND = "Ascend910"
 NETWORK_WEIGHT = 10

@@ -7,12 +7,12 @@ Differs: of the device configuration only the names of resources and the setting
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
+from vcdebug.gomath import SHORT_INTEGER
 from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices.cards import (
     HAMI_CORE,
@@ -63,7 +63,6 @@ OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 
 REGISTER_FIELDS = 6
 FIELDS_WITHOUT_MODE = 5
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT = 1 << 64
 
 
@@ -441,4 +440,4 @@ def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> bool:
 
 
 def _integer_or_zero(text: str) -> int:
-    return int(text) if _WHOLE.fullmatch(text) else 0
+    return int(text) if SHORT_INTEGER.fullmatch(text) else 0

@@ -23,7 +23,7 @@ from vcdebug.model.node import NodeInfo, oversubscribed_amounts
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject, status_of
+from vcdebug.snapshot.manifest import NUMA_POLICY_KEY, Json, JsonDict, JsonObject, status_of
 
 ANY_KEY = "*"
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
@@ -234,7 +234,6 @@ Described = TaskInfo | NodeInfo | JobInfo | QueueInfo
 MANIFEST_PARTS = ("metadata", "spec", "status")
 READY_STATE = {"Phase": 1, "Reason": ""}
 NO_USAGE = {"MetricsTime": "0001-01-01T00:00:00Z", "CPUUsageAvg": {}, "MEMUsageAvg": {}}
-NUMA_POLICY = "volcano.sh/numa-topology-policy"
 WAITING_TIMES = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 MIN_AVAILABLE = "volcano.sh/jdb-min-available"
 MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
@@ -286,7 +285,7 @@ def task_info(task: TaskInfo) -> Body:
         "ResourceClaimDRAResreq": None,
         "LastTransaction": None if last is None else go_fields.transaction_fields(*last),
         "VolumeReady": False,
-        "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY, ""), "ResMap": {}},
+        "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY_KEY, ""), "ResMap": {}},
         "Pod": _pod_body(task),
         "PodAnnotations": dict(task.pod.annotations) or None,
         "CustomBindErrHandlerSucceeded": False,

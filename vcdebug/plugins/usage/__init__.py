@@ -20,6 +20,7 @@ from vcdebug.model.pod_resources import get_pod_resource_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.usage.load import MEASURED_PERIOD, EstimatedLoad, NodeMeasurements, PodEstimate
+from vcdebug.snapshot.gathered_objects import USAGE_FILE
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.quantity import QuantityError, milli_value, whole_value
 from vcdebug.snapshot.snapshot import SchedulerFlags
@@ -27,7 +28,6 @@ from vcdebug.snapshot.snapshot import SchedulerFlags
 MAX_SCORE = 100
 CPU_EXCEEDED = "the CPU load of the node exceeds the upper limit."
 MEMORY_EXCEEDED = "the memory load of the node exceeds the upper limit."
-USAGE_FILE = "usage.json"
 PLACED_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
 
 

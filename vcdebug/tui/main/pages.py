@@ -261,7 +261,8 @@ class QuestionCommands(Struct, eq=False):
 
         plans = search.best_plans
         table = self.pages.name_jobs(fixes_table(search, job))
-        self.tools.lay_over(PageScreen(table, FIX_PAGE), partial(self._apply_fix, plans))
+        page = PageScreen(table, FIX_PAGE, self.tools.clipboard)
+        self.tools.lay_over(page, partial(self._apply_fix, plans))
 
     def _apply_fix(self, plans: list[TriedPlan], choice: object) -> None:
         if choice and isinstance(choice, str):

@@ -109,7 +109,7 @@ class SessionKeeper:
 
     def save_if_changed(self) -> None:
         """Save the session at once if it has changed, since the program may be killed at any time."""
-        if self._driver is not None and self._session.data.get("notebook", {}) != _notebook_data(self._driver):
+        if self._driver is not None and self._session.data.get("notebook", {}) != self._driver.notebook.to_data():
             self.save_session()
 
     def save_session(self) -> str:
@@ -124,7 +124,7 @@ class SessionKeeper:
             "event": seq,
             "panel": self._panel,
             "filters": {name: panel.filter_text for name, panel in self.panels.items() if panel.filter_text},
-            "notebook": _notebook_data(driver),
+            "notebook": driver.notebook.to_data(),
         }
 
 
@@ -137,7 +137,3 @@ def _load_notes_file(driver: Driver) -> list[str]:
         return [f"{path.name}: {load_notes(driver, str(path))}"]
     except VcdebugError as error:
         return [error.format_line()]
-
-
-def _notebook_data(driver: Driver) -> JsonDict:
-    return driver.notebook.to_data()

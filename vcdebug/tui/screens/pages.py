@@ -62,7 +62,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 
-    def __init__(self, table: Table, clipboard: Clipboard = "auto") -> None:
+    def __init__(self, table: Table, clipboard: Clipboard) -> None:
         super().__init__()
         self.table = table
         self.clipboard = clipboard
@@ -244,7 +244,7 @@ class PageScreen(DetailScreen):
         Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original")
     ]
 
-    def __init__(self, table: Table, page: Page, clipboard: Clipboard = "auto") -> None:
+    def __init__(self, table: Table, page: Page, clipboard: Clipboard) -> None:
         super().__init__(table, clipboard)
         self.page = page
 

@@ -402,15 +402,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.request_redraw()
 
     def action_move(self, by: int) -> None:
-        if not self._rows:
-            self.scroll_relative(y=by, animate=False)
-            return
+        """Move the cursor, or scroll where there is no further row."""
         target = self.cursor + by
-        if not 0 <= target < len(self._rows):
+        if 0 <= target < len(self._rows):
+            self.cursor = target
+            self.show_cursor()
+        else:
             self.scroll_relative(y=by, animate=False)
-            return
-        self.cursor = target
-        self.show_cursor()
 
     def action_move_to(self, row: int) -> None:
         """Move the cursor to the first or the last row."""

@@ -13,6 +13,7 @@ from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
+from vcdebug.kube.taints import UNREADY_TAINTS, UNSCHEDULABLE_TAINT_KEY
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
 from vcdebug.model.queue import ROOT_QUEUE
@@ -46,10 +47,8 @@ _EXACT_NODE_COUNTS: Final = 64
 _DEVICES_OF_A_NODE: Final = 8
 _QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
 _BLOCKING_MARKS: Final = {"taints": "[]", "unschedulable": "false"}
-_NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 """Domains of labels that Kubernetes or a cloud sets to describe a node."""
-_CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
 def propose_node_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -67,7 +66,7 @@ def _propose_repair_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         name = name_of(node)
         if is_not_ready(node):
             taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
-            lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
+            lifted = [key for key in dict.fromkeys(taints) if key in UNREADY_TAINTS and taints.count(key) == 1]
             ready = f'Node/{name}:status.conditions[Ready].status="True"'
             broken[name] = (ready, *(f"Node/{name}:spec.taints[{key}]-" for key in lifted))
     yield from _of_some_nodes(situation, broken, "Repair", " (NotReady)", fix.FixKind.REPAIR)
@@ -79,7 +78,8 @@ def _propose_uncordon_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
             taints = spec.get("taints") or ()
-            cordons = [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON]
+            marks = [at for at, taint in enumerate(taints) if taint.get("key") == UNSCHEDULABLE_TAINT_KEY]
+            cordons = [f"Node/{name}:spec.taints[{at}]-" for at in marks]
             cordoned[name] = (f"Node/{name}:spec.unschedulable-", *cordons[:1])
     yield from _of_some_nodes(situation, cordoned, "Uncordon", " when {its} maintenance is done", None)
 

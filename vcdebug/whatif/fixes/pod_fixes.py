@@ -19,7 +19,7 @@ from vcdebug.kube.ports import host_ports
 from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
 from vcdebug.kube.topology_spread import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 from vcdebug.model.names import NodeName
-from vcdebug.model.pod import PREEMPTABLE_KEY, REVOCABLE_ZONE_KEY, Pod, revocable_zone
+from vcdebug.model.pod import PREEMPTABLE_KEY, Pod, revocable_zone
 from vcdebug.model.pod_claims import csi_drivers, limit_key_function
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskStatus
@@ -28,7 +28,7 @@ from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, object_in, spec_of
+from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY, JsonObject, labels_of, name_of, object_in, spec_of
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.queue_fixes import queue_manifest
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted

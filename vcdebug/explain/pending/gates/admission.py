@@ -17,7 +17,7 @@ from vcdebug.amount_text import (
 )
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.decisions.votes import hook_calls_at
-from vcdebug.explain.job_view import WAITING_PHASES, JobView, action_seqs, workloads_of
+from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.plugins import explainer_for, overcommit
@@ -27,6 +27,7 @@ from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.pod_group import WAITING_PHASES
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OVERCOMMIT, SLA

@@ -7,6 +7,8 @@ from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import predicate_reasons
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
+from vcdebug.explain.decisions.evictions import UNIFIED_POINT
+from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -20,7 +22,7 @@ from vcdebug.explain.victim_candidates import (
     skipped_victim,
 )
 from vcdebug.framework.action import NOT_RECLAIMABLE
-from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -28,7 +30,6 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, refusals_in
 
-UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
 OUTSIDE_DOMAINS = SkippedVictim("", "outside every HyperNode that the job may use")
 
 
@@ -114,7 +115,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
             plugin = plugin if plugin or remaining else vote.plugin
         plugin = plugin or event.plugin
         reason = f"{action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
-        quota_veto = view.facts_of(action).across_queues and plugin in veto.QUOTA_PLUGINS
+        quota_veto = view.facts_of(action).across_queues and plugin in SHARING_PLUGINS
         cause = Cause.NOT_ABOVE_DESERVED if quota_veto else plugin
         check = f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
         facts = (f"{count_noun(total, 'candidate victim')}: {join_names(candidates)}.",)

@@ -11,7 +11,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_f
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import WAITING_PHASES, ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
+from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
@@ -19,7 +19,7 @@ from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amo
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
-from vcdebug.model.pod_group import INQUEUE
+from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, histogram, reason_lines
+from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -14,11 +15,10 @@ from vcdebug.framework import action
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
+from vcdebug.plugins import PRIORITY
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
 
-QUOTA_PLUGINS = (PROPORTION, CAPACITY)
 PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this action."
 NodeVotes = Sequence[tuple[NodeTry, PluginAnswer]]
 
@@ -87,7 +87,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
         for node, vote in votes[:5]
         if vote.seq is not None
     )
-    is_quota_veto = view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS
+    is_quota_veto = view.facts_of(attempt.action).across_queues and plugin in SHARING_PLUGINS
     cause = Cause.NOT_ABOVE_DESERVED if is_quota_veto else plugin
     numbers = {
         **counts({"candidates": len(candidates), "victims": len(victims), "nodes.tried": len(votes), "tier": tier}),

@@ -1,6 +1,7 @@
 """Fixes of the queue admin: limits, shares, and pods of other jobs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,14 +19,15 @@ from vcdebug.explain.queue_index import (
 )
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key, split_names
-from vcdebug.model.names import JobId
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, QueueInfo
-from vcdebug.model.task import ENDED_STATUSES, TaskStatus, is_allocated_status
+from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
-from vcdebug.plugins.pdb import charge_budgets, read_budget
+from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import key_of, name_of, spec_of
@@ -372,49 +374,71 @@ def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             yield fix.queue_fix(words, causes=(PDB,), kind=fix.FixKind.OTHER_PODS).with_sizes(*sizes)
 
 
+class _Holder(NamedTuple):
+    """Another job whose pods use what the job needs; holders sort as they are proposed."""
+
+    keeps_share: bool
+    """Whether its queue is within what it deserves, or the job's own queue is above it."""
+    other_queue: bool
+    priority: int
+    size: int
+    job: JobId
+    state: str
+    pods: tuple[TaskKey, ...]
+
+
 def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to delete pods of other jobs: first of queues above what they deserve, then of the same queue, of low
     priority, and of small jobs.
     """
-    needed = fix.resources_of(situation.pending_pods)
-    above = queues_above_deserved(situation.recording)
-    is_lender = situation.queue_name not in above
-    own = situation.pending_pods[0] if len(situation.own_pods) == 1 == len(situation.pending_pods) else None
-    read_budgets = map(read_budget, situation.snapshot.objects_of("PodDisruptionBudget"))
-    candidates, budgets = [], [budget for budget in read_budgets if budget is not None]
-    for job in situation.recording.session.jobs.values():
-        # Pods of the cluster itself, such as its DNS, are not deleted to make room.
-        ordinary = [task for task in job.tasks.values() if not is_critical(task)]
-        # A pod of the same application is no other job, even if its PodGroup is another one; gangs may share labels.
-        if own is not None:
-            ordinary = [task for task in ordinary if not is_same_application(own, task.pod, lone=len(job.tasks) == 1)]
-        # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
-        ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]
-        running = [task for task in ordinary if task.status is TaskStatus.RUNNING]
-        tasks = running or [task for task in ordinary if task.status is TaskStatus.BOUND]
-        if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
-            continue
-        owes = is_lender and any(name in above.get(job.queue, ()) for name in needed)
-        places = sorted((task.node_name, task.key) for task in tasks)
-        keys = tuple(key for _, key in places)
-        order = (not owes, situation.queue_name != job.queue, job.priority, len(tasks), job.uid)
-        candidates.append((order, "running" if running else "bound", keys))
     # Bound pods that an action would evict are protected only because they do not run yet.
     is_protected = situation.explanation.cause_code == Cause.NOT_PREEMPTABLE
     bound_kind = fix.FixKind.ENTITLEMENT if is_protected else fix.FixKind.OTHER_PODS
-    for (*_, job_id), state, pods in sorted(candidates)[:_MAX_HOLDERS]:
-        edits = [f"Pod/{key}:-" for key in pods]
-        numbers = range(1, len(pods) + 1)
-        sizes = [fix.FixSize(_some_of(number, len(pods), state), tuple(edits[:number])) for number in numbers]
-        # The job's Pending pods would take the room themselves.
-        job_tasks = situation.recording.session.jobs[job_id].tasks.values()
-        pending = [f"Pod/{task.key}:-" for task in job_tasks if task.status is TaskStatus.PENDING]
-        if pending:
-            words = f"{sizes[-1].text} and the {count_noun(len(pending), 'Pending pod')}"
-            sizes.append(fix.FixSize(words, (*edits, *pending)))
-        words = f"Delete {fix.AMOUNT_BLANK} of {job_id}"
-        kind = bound_kind if state == "bound" else fix.FixKind.OTHER_PODS
-        yield fix.queue_fix(words, causes=_HOLDER_CAUSES, kind=kind).with_sizes(*sizes)
+    for holder in sorted(_iter_holders(situation))[:_MAX_HOLDERS]:
+        kind = bound_kind if holder.state == "bound" else fix.FixKind.OTHER_PODS
+        holder_fix = fix.queue_fix(f"Delete {fix.AMOUNT_BLANK} of {holder.job}", causes=_HOLDER_CAUSES, kind=kind)
+        yield holder_fix.with_sizes(*_sizes_of_deletion(situation, holder))
+
+
+def _iter_holders(situation: fix.FixSituation) -> Iterator[_Holder]:
+    """Yields the jobs whose pods may be deleted to make room."""
+    needed, above = fix.resources_of(situation.pending_pods), queues_above_deserved(situation.recording)
+    is_lender = situation.queue_name not in above
+    budgets = [one for one in map(read_budget, situation.snapshot.objects_of("PodDisruptionBudget")) if one is not None]
+    for job in situation.recording.session.jobs.values():
+        tasks = _deletable_tasks(situation, job, budgets)
+        if job.uid == situation.explanation.job or not tasks or not _holds_needed(situation, job.uid, needed):
+            continue
+        keeps_share = not (is_lender and any(name in above.get(job.queue, ()) for name in needed))
+        pods = tuple(key for _, key in sorted((task.node_name, task.key) for task in tasks))
+        state = "running" if tasks[0].status is TaskStatus.RUNNING else "bound"
+        yield _Holder(keeps_share, situation.queue_name != job.queue, job.priority, len(tasks), job.uid, state, pods)
+
+
+def _deletable_tasks(situation: fix.FixSituation, job: JobInfo, budgets: Sequence[DisruptionBudget]) -> list[TaskInfo]:
+    """The job's running tasks, else its bound ones, that may be deleted to make room."""
+    own = situation.pending_pods[0] if len(situation.own_pods) == 1 == len(situation.pending_pods) else None
+    # Pods of the cluster itself, such as its DNS, are not deleted to make room.
+    ordinary = [task for task in job.tasks.values() if not is_critical(task)]
+    # A pod of the same application is no other job, even if its PodGroup is another one; gangs may share labels.
+    if own is not None:
+        ordinary = [task for task in ordinary if not is_same_application(own, task.pod, lone=len(job.tasks) == 1)]
+    # Deleting a pod that its PodDisruptionBudget protects would break a rule of its owner.
+    ordinary = [one.task for one in charge_budgets(budgets, ordinary) if all(left > 0 for _, left in one.budgets)]
+    running = [task for task in ordinary if task.status is TaskStatus.RUNNING]
+    return running or [task for task in ordinary if task.status is TaskStatus.BOUND]
+
+
+def _sizes_of_deletion(situation: fix.FixSituation, holder: _Holder) -> Iterator[fix.FixSize]:
+    """Yields the deletion of one pod, of two and so on, and last of the job's Pending pods with them."""
+    edits, total = [f"Pod/{key}:-" for key in holder.pods], len(holder.pods)
+    for number in range(1, total + 1):
+        yield fix.FixSize(_some_of(number, total, holder.state), tuple(edits[:number]))
+    # The job's Pending pods would take the room themselves.
+    tasks = situation.recording.session.jobs[holder.job].tasks.values()
+    if pending := [f"Pod/{task.key}:-" for task in tasks if task.status is TaskStatus.PENDING]:
+        words = f"{_some_of(total, total, holder.state)} and the {count_noun(len(pending), 'Pending pod')}"
+        yield fix.FixSize(words, (*edits, *pending))
 
 
 def _some_of(number: int, total: int, state: str) -> str:

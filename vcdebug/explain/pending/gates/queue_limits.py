@@ -311,8 +311,7 @@ def _deserved_finding(
         for n in names
         for used, requested, share in [format_amounts_apart(n, allocated.get(n), request.get(n), deserved.get(n))]
     ]
-    excess_words, facts = "more than it deserves", list[str]()
-    advice = (Advice.for_owner("Request less at a time."), *quota.larger(view))
+    excess_words = "more than it deserves"
     if names:
         excess_words = f"{claim.total_of(names[0])} {names[0]} and deserves {claim.format_limit(names[0])}"
         lines += quota.derive_deserved(view.recording, queue.name, names[0])
@@ -324,22 +323,29 @@ def _deserved_finding(
         **claim.excess_numbers(),
         **counts({"queue.weight": queue.weight}),
     }
-    # Dimensions that spec.deserved omits although it states others, which capacity then takes for 0.
-    stated, named = queue.deserved or {}, Resource.from_list(queue.deserved or {})
-    by_capacity = bool(stated) and plugin == queue_findings.CAPACITY_PLUGIN
-    if unnamed := [name for name in names if by_capacity and not named.get(name)]:
-        amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
-        parents = dict(_parents_to_raise(view, unnamed, claim.check.total))
-        also = f" (and to that of {join_names(parents)})" if parents else ""
-        add = f"Queue {queue.name}: add {amounts} to spec.deserved{also}, or upgrade Volcano."
-        edits = (*claim.raised_limit_edits("deserved"), *(edit for some in parents.values() for edit in some))
-        advice = (Advice.queue_admin(add, *edits), *advice)
-        only = f"spec.deserved of queue {queue.name} names only {join_names(stated)}"
-        counted = f"a resource that it does not name ({join_names(unnamed)}) counts as 0"
-        facts.append(f"{only}; in {view.recording.snapshot.release.display_name()} {counted}.")
-    facts += [f"Also over: {join_names(names[1:])}."] if names[1:] else []
+    unnamed_fact, unnamed_advice = _unnamed_deserved(view, plugin, claim)
+    facts = [*unnamed_fact, *([f"Also over: {join_names(names[1:])}."] if names[1:] else [])]
     facts += queue_findings.holder_facts(view, seq, claim) if names else ()
+    advice = (*unnamed_advice, Advice.for_owner("Request less at a time."), *quota.larger(view))
     return view.pending(Cause.PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
+
+
+def _unnamed_deserved(view: JobView, plugin: str, claim: QueueCheck) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """A sentence and advice about dimensions that capacity takes for 0, since spec.deserved states only others."""
+    queue, stated = view.queue, view.queue.deserved or {}
+    named = Resource.from_list(stated)
+    unnamed = [name for name in claim.exceeded_dimensions if not named.get(name)]
+    if not stated or not unnamed or plugin != queue_findings.CAPACITY_PLUGIN:
+        return (), ()
+    amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
+    parents = dict(_parents_to_raise(view, unnamed, claim.check.total))
+    also = f" (and to that of {join_names(parents)})" if parents else ""
+    add = f"Queue {queue.name}: add {amounts} to spec.deserved{also}, or upgrade Volcano."
+    edits = (*claim.raised_limit_edits("deserved"), *(edit for some in parents.values() for edit in some))
+    only = f"spec.deserved of queue {queue.name} names only {join_names(stated)}"
+    counted = f"a resource that it does not name ({join_names(unnamed)}) counts as 0"
+    release = view.recording.snapshot.release.display_name()
+    return (f"{only}; in {release} {counted}.",), (Advice.queue_admin(add, *edits),)
 
 
 def _parents_to_raise(view: JobView, names: list[str], total: Resource) -> Iterator[tuple[QueueName, list[str]]]:

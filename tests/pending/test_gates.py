@@ -280,35 +280,64 @@ def test_the_node_groups_of_a_queue_and_of_its_ancestors_are_named(
     assert switch is (release == "v1.13.0" and parent is not None)
 
 
+TREE = {"type": "HyperNode", "selector": {"regexMatch": {"pattern": "r[0-9]"}}}
+UNKNOWN = {"type": "HyperNode", "selector": {"exactMatch": {"name": "leaf"}}}
+
+
 @pytest.mark.parametrize("release", ["v1.12.0", "v1.15.1"])
 @pytest.mark.parametrize(
-    ("racks", "pattern", "told", "empty"),
+    ("racks", "members", "told", "empty"),
     [
-        ((2, 2), False, "r0 has room for 2 of the 4 pods, r1 for 2; all nodes together have room for 4.", False),
-        ((3, 2, 1), False, "r0 has room for 3 of the 4 pods, r1 for 2, r2 for 1; all nodes together", False),
-        ((2, 2), True, "r0 has room for 2 of the 4 pods, r1 for 2, top for 0; all nodes together", True),
-        ((2, 1), False, "", False),
-        ((4, 1), False, "", False),
+        ((2, 2), None, "r0 has room for 2 of the 4 pods, r1 for 2; all nodes together have room for 4.", ""),
+        ((3, 2, 1), None, "r0 has room for 3 of the 4 pods, r1 for 2, r2 for 1; all nodes together", ""),
+        (
+            (2, 2),
+            TREE,
+            "r0 has room for 2 of the 4 pods, r1 for 2, top for 0; all nodes together",
+            "only exactMatch is",
+        ),
+        ((2, 2), UNKNOWN, "r1 for 2, top for 0; all nodes together", "exactMatch leaf matches nothing"),
+        ((2, 1), None, "", ""),
+        ((4, 1), None, "", ""),
     ],
 )
+@pytest.mark.parametrize("mixed", [False, True])
 def test_the_room_in_each_hyper_node_of_a_hard_topology_is_listed(
-    release: str, racks: tuple[int, ...], pattern: bool, told: str, empty: bool
+    release: str, racks: tuple[int, ...], members: dict[str, Any] | None, told: str, empty: str, mixed: bool
 ) -> None:
     """Not where the cluster lacks the room as well, nor where one HyperNode holds the job."""
     hosts = [[f"n{rack}{at}" for at in range(count)] for rack, count in enumerate(racks)]
     leaves = [hyper_node(f"r{rack}", *names) for rack, names in enumerate(hosts)]
-    top = {**hyper_node("top"), "spec": {"tier": 2, "members": [{"type": "HyperNode", "selector": {}}]}}
-    top["spec"]["members"][0]["selector"] = {"regexMatch": {"pattern": "r[0-9]"}}
-    job = wanted(4, cpu="8")
-    job[0]["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 2 if pattern else 1}
+    top = {**hyper_node("top"), "spec": {"tier": 2, "members": [members]}}
+    job = [*wanted(4, cpu="8")[:4], *pods("wanted", 1, prefix="last", cpu="7")] if mixed else wanted(4, cpu="8")
+    job[0]["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 2 if members else 1}
     machines = nodes(*(host for names in hosts for host in names))
-    objects = [*CLASSES, *machines, *leaves, *([top] if pattern else []), *job]
+    objects = [*CLASSES, *machines, *leaves, *([top] if members else []), *job]
     snapshot = cluster(objects, conf=conf(PLAIN, first=TOPOLOGY))
     found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), WANTED)
     facts = " ".join(found.dominant.facts)
     assert told in facts
     assert bool(told) is ("networkTopology (hard) keeps the job in one HyperNode" in facts)
+    assert not told or " HyperNode" in found.sentence
     assert found.cause_code == ("places" if 4 in racks else found.cause_code)
-    if release == "v1.15.1":
-        assert empty is ("HyperNode top has no nodes" in facts)
-        assert empty is any("name each member with exactMatch (r0, r1)" in one.text for one in found.dominant.advice)
+    assert empty in facts
+    assert bool(empty) is ("HyperNode top has no nodes" in facts)
+    named = any("name each member with exactMatch (r0, r1)" in one.text for one in found.dominant.advice)
+    assert named is (members is TREE)
+
+
+@pytest.mark.parametrize(
+    ("release", "busy", "told"), [("v1.12.0", 2, True), ("v1.12.0", 1, False), ("v1.13.0", 2, False)]
+)
+def test_a_release_that_does_not_fill_hyper_nodes_is_named_where_several_are_in_use(
+    release: str, busy: int, told: bool
+) -> None:
+    leaves = [hyper_node("r0", "n1", "n2", "n3"), hyper_node("r1", "n4", "n5")]
+    uses = [manifest for at, host in enumerate(["n1", "n4"][:busy]) for manifest in running(f"old{at}", host, 1)]
+    job = wanted(3, cpu="8")
+    job[0]["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
+    objects = [*CLASSES, *nodes("n1", "n2", "n3", "n4", "n5"), *leaves, *uses, *job]
+    snapshot = cluster(objects, conf=conf(PLAIN, first=TOPOLOGY))
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), WANTED)
+    assert "r0 has room for 2 of the 3 pods, r1 for " in found.full_text
+    assert told is ("v1.12.0 does not fill one HyperNode before the next; v1.13.0 does (#4345)" in found.full_text)

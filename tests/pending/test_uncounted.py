@@ -140,3 +140,14 @@ def test_a_queue_that_holds_less_than_the_reclaimer_asks_is_named_with_its_figur
     snapshot = cluster(node("n1", **{"gpu/x": "2"}), rich, poor, holds, pod_group("j", queue="poor"), wants, conf=conf)
     found = explained(snapshot_at_release(snapshot, release))
     assert told is ("holds less than j-0 asks for (4 of 6 cpu); v1.11.0 requires more" in found.full_text)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("StatefulSet", True), ("ReplicaSet", False)])
+def test_a_stateful_set_is_said_to_wait_for_its_terminating_pod(kind: str, told: bool) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "db", "uid": "uid-db", "controller": True}
+    group, (runs,) = pod_group("j", phase="Running"), pods("j", 1, on="n1", deleting=True)
+    group["metadata"]["ownerReferences"] = runs["metadata"]["ownerReferences"] = [owner]
+    workload = {"kind": kind, "metadata": {"name": "db", "namespace": "default"}, "spec": {"replicas": 1}}
+    advice = [one.text for one in explained(cluster(node("n1"), workload, group, runs, conf=PLAIN)).dominant.advice]
+    assert told is any("creates j-0 again only when the terminating pod of that name is gone" in one for one in advice)
+    assert told is not any("Find out why" in one for one in advice)

@@ -284,7 +284,7 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
     if finding.cause == Cause.GANG_DISCARD:
         facts, advice = deadlocked_gangs(fits)
-        rooms: list[str] = resolve_reference(HYPER_NODE_ROOMS)(fits.view)
+        rooms: list[str | Advice] = resolve_reference(HYPER_NODE_ROOMS)(fits.view)
         if rooms and (reason := f"{finding.reason} in one HyperNode"):
             finding = replace(finding, headline=finding.headline._replace(reason=reason))
         return finding.with_additions(*facts, *rooms, *advice, in_front=True)

@@ -4,7 +4,7 @@ Upstream: plugins/network-topology-aware.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -25,6 +25,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness, ResourceFill
 from vcdebug.plugins.network_topology_aware.domains import (
     GradientRequest,
@@ -186,20 +187,19 @@ def no_hyper_node(view: JobView) -> Finding | None:
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
-    empty, repair = _empty_hyper_nodes(tried, view.session.hyper_nodes)
     rooms = hyper_node_rooms(view) if sub_job is None and not unlisted else []
-    facts = (*rooms, *empty, *unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
+    facts = (*unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
-        *repair,
         *listing,
         Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
         Advice.for_owner("Request less in spec.minResources."),
         Advice.queue_admin("Free room in one HyperNode."),
     )
     lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
-    return view.pending(Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
+    finding = view.pending(Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
+    return finding.with_additions(*rooms, in_front=True)
 
 
 def full_hyper_nodes(view: JobView) -> Finding | None:
@@ -252,25 +252,23 @@ ORPHANED = ("", TOP_HYPER_NODE)
 """Parents of a HyperNode that is no member of another one."""
 
 
-def hyper_node_rooms(view: JobView) -> list[str]:
-    """Sentences: for how many pods of the job each HyperNode has room, where no allowed one has room for all.
+def hyper_node_rooms(view: JobView) -> list[str | Advice]:
+    """Sentences: for how many pods of the job each HyperNode has room, where no allowed one has room for all; advice.
 
-    Empty without a hard topology, for pods that differ in what they ask, and if all nodes together lack the room.
+    Empty without a hard topology, for jobs that run in part, and if all nodes together lack the room.
     """
-    topology, task, end = view.job.pod_group.network_topology, view.blocked_task, view.action_ends(ALLOCATE)
+    topology, end, tasks = view.job.pod_group.network_topology, view.action_ends(ALLOCATE), view.unplaced_tasks
     tier = topology.hard_tier() if topology is not None else None
-    needed = view.job.min_available - view.job.ready_task_num()
-    requests = {tuple(each.init_resreq.items()) for each in view.unplaced_tasks}
-    if tier is None or task is None or end is None or len(requests) > 1 or view.job.ready_task_num():
+    needed = min(view.job.min_available, len(tasks))
+    if tier is None or end is None or not tasks or view.job.ready_task_num():
         return []
-    room_on = {
-        node.name: _pods_with_room(node, task.init_resreq, needed) for node in NodeFits(view, task, end).free_nodes
-    }
+    by_request = {tuple(task.init_resreq.items()): task for task in tasks}
+    free = {request: NodeFits(view, task, end).free_nodes for request, task in by_request.items()}
     allowed, tree = _hyper_nodes_up_to(view, tier), view.session.hyper_nodes
-    names = dict.fromkeys(info.name for info in allowed)
-    tops = [name for name in names if not any(one in names for one in tree.get_ancestors(name)[1:])]
-    rooms = {name: sum(room_on.get(node, 0) for node in tree.real_nodes.get(name) or ()) for name in sorted(tops)}
-    total = sum(room_on.values())
+    names = dict.fromkeys(info.name for info in allowed if info.manifest)
+    tops = sorted(name for name in names if not any(one in names for one in tree.get_ancestors(name)[1:]))
+    rooms = {name: _pods_with_room(tasks, free, tree.real_nodes.get(name) or {}) for name in tops}
+    total = min(_pods_with_room(tasks, free, None), needed)
     if not rooms or total < needed or max(rooms.values()) >= needed:
         return []
     ranked = sorted(rooms, key=lambda name: -rooms[name])
@@ -281,42 +279,69 @@ def hyper_node_rooms(view: JobView) -> list[str]:
     rule = f"networkTopology (hard) keeps the job in one HyperNode up to tier {tier}"
     packing, release = NTA_HYPERNODE_SCORE, view.recording.snapshot.release
     fills = f"{release.display_name()} does not fill one HyperNode before the next"
-    later = (
-        [f"{fills}; {join_names(packing.fixed_in)} does ({packing.pull})."] if release.has_older_form(packing) else []
-    )
-    return [
-        f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {min(total, needed)}.",
-        *later,
-    ]
+    used = [name for name in rooms if any(view.session.nodes[node].tasks for node in tree.real_nodes.get(name) or ())]
+    is_split = release.has_older_form(packing) and len(used) > 1
+    later = [f"{fills}; {join_names(packing.fixed_in)} does ({packing.pull})."] if is_split else []
+    told = f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {total}."
+    return [told, *later, *_empty_hyper_node(allowed, tree)]
 
 
-def _pods_with_room(node: NodeFit, request: Resource, most: int) -> int:
-    """How many pods with this request the free room of a node holds, up to a maximum."""
-    idle, count = node.future_idle.clone(), 0
-    while count < most and request.less_equal(idle):
-        idle.sub(request)
-        count += 1
+RequestKey = tuple[tuple[str, float], ...]
+
+
+def _pods_with_room(
+    tasks: Iterable[TaskInfo], free: Mapping[RequestKey, Sequence[NodeFit]], within: Collection[NodeName] | None
+) -> int:
+    """How many of the pods find room, each on the first node that fits it, on these nodes or on all."""
+    rooms = {one.name: one.future_idle.clone() for nodes in free.values() for one in nodes}
+    # Room only shrinks, so a node that is too full for a request stays so.
+    left = {
+        request: [one.name for one in reversed(nodes) if within is None or one.name in within]
+        for request, nodes in free.items()
+    }
+    count = 0
+    for task in tasks:
+        nodes = left[tuple(task.init_resreq.items())]
+        while nodes and not task.init_resreq.less_equal(rooms[nodes[-1]]):
+            nodes.pop()
+        if nodes:
+            rooms[nodes[-1]].sub(task.init_resreq)
+            count += 1
     return count
 
 
-def _empty_hyper_nodes(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> tuple[list[str], list[Advice]]:
-    """(sentence, advice) about the first HyperNode without nodes that selects other HyperNodes by a pattern."""
-    for info in infos:
+def no_room_in_one(view: JobView) -> Finding | None:
+    """The finding in releases that try each HyperNode, if none of them had room and the last one held no pod."""
+    visits, rooms = view.visits_of(ALLOCATE)[-1:], hyper_node_rooms(view)
+    topology = view.job.pod_group.network_topology
+    tier = topology.hard_tier() if topology is not None else None
+    if not rooms or not visits or visits[0].planned_tasks or visits[0].visit_calls(JOB_GRADIENT):
+        return None
+    reason = f"no HyperNode up to tier {tier} has room for its {count_noun(view.job.min_available, 'pod')} at once"
+    evidence = (Evidence(visits[0].first, "allocate tries the HyperNodes one after another"),)
+    raise_tier = Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft.")
+    advice = (raise_tier, Advice.queue_admin("Free room in one HyperNode."))
+    return view.pending(Cause.NO_HYPER_NODE, reason, {}, evidence, advice).with_additions(*rooms, in_front=True)
+
+
+def _empty_hyper_node(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> Iterator[str | Advice]:
+    """Yields why the first HyperNode without nodes has none: its members state a pattern, or exist nowhere."""
+    for info in [one for one in infos if one.manifest and not tree.real_nodes.get(one.name)][:1]:
         members = [object_in(member) for member in object_list(spec_of(info.manifest).get("members"))]
         selectors = [object_in(one.get("selector")) for one in members if one.get("type") == "HyperNode"]
         patterns = [object_in(one.get("regexMatch")).get("pattern") for one in selectors if "exactMatch" not in one]
-        if not patterns or tree.real_nodes.get(info.name):
-            continue
-        rule = "of members of type HyperNode only exactMatch is read"
-        text = f"HyperNode {info.name} has no nodes: {rule}, and it states {_selector_words(info)}."
+        none, states = f"HyperNode {info.name} has no nodes", _selector_words(info)
+        if not patterns:
+            yield f"{none}: {states} matches nothing in the snapshot."
+            return
+        yield f"{none}: of members of type HyperNode only exactMatch is read, and it states {states}."
         matches = [compile_pattern(pattern) for pattern in patterns if pattern]
         below = [one.name for one in tree.by_name.values() if one.tier < info.tier and one.parent in ORPHANED]
         names = [name for name in below if any(match(name) for match in matches)]
         listed = ", ".join(f"{{type: HyperNode, selector: {{exactMatch: {{name: {name}}}}}}}" for name in names)
         edits = (f"HyperNode/{info.name}:spec.members=[{listed}]",) if names else ()
         words = f"HyperNode {info.name}: name each member with exactMatch ({join_names(names) or 'one entry each'})."
-        return [text], [Advice.cluster_admin(words, *edits)._replace(repairs=True)]
-    return [], []
+        yield Advice.cluster_admin(words, *edits)._replace(repairs=True)
 
 
 def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> tuple[list[str], list[Advice]]:

@@ -35,6 +35,7 @@ ALLOCATING = (
     "vcdebug.explain.pending.gates.queue_limits:overused_in_allocate",
     "vcdebug.explain.plugins.network_topology_aware:no_hyper_node",
     "vcdebug.explain.plugins.network_topology_aware:full_hyper_nodes",
+    "vcdebug.explain.plugins.network_topology_aware:no_room_in_one",
 )
 """Gates of allocate for the whole job; the first finding dominates."""
 EVICTION_GATES = (

@@ -117,6 +117,10 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = Advice.from_outside(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
+    leaving = [task.name for task in view.tasks.values() if task.pod.deleting]
+    if owner.startswith("StatefulSet ") and leaving:
+        again = f"{owner} creates {leaving[0]} again only when the terminating pod of that name is gone"
+        create = Advice.from_outside(f"Wait: {again} (on a lost node: kubectl delete pod {leaving[0]} --force).")
     advice = [] if known_reason else [create]
     if missing and valid:
         edit = f"PodGroup/{job}:spec.minMember={valid}"

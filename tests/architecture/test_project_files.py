@@ -118,6 +118,18 @@ def test_textual_is_required_as_a_range_that_leaves_room_for_other_programs() ->
     assert Requirement("textual>=8.2.8,<9") == Requirement(textual)
 
 
+def test_the_types_of_every_imported_module_are_checked() -> None:
+    """What mypy skips has no types; of that, only tests name Dask's settings and the messages of debugpy."""
+    skipped = [one["module"] for one in PROJECT["tool"]["mypy"]["overrides"] if one.get("follow_imports") == "skip"]
+    names = [re.escape(name.removesuffix(".*")) for module in skipped for name in module]
+    named = re.compile(rf"^ *(?:from|import) ({'|'.join(names)})(?=[ .,]|$)", re.M)
+    found = {folder: set[str]() for folder in ("vcdebug", "tests")}
+    for folder, modules in found.items():
+        for path in (ROOT / folder).rglob("*.py"):
+            modules.update(named.findall(path.read_text(encoding="utf-8")))
+    assert {"vcdebug": set(), "tests": {"dask", "debugpy"}} == found
+
+
 DECISIONS = ROOT / "docs" / "decisions"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tests.recorded import cases, one_of_each_family, recorded
+from tests.stepped_reruns import stepped_reruns
 from vcdebug.debugger.facts import EventFact
 from vcdebug.debugger.origins import origin_of
 from vcdebug.explain.decisions.equations import equation_at
@@ -23,11 +24,12 @@ FULLEST = "weighted mean"
 
 
 def hook_equations(recording: Recording, *points: str) -> Iterator[tuple[HookEvent, Equation]]:
-    for seq, event in recording.events_of_type(HookEvent):
-        if event.point in points:
-            found = equation_at(recording, seq)
-            assert found is not None, (seq, event)
-            yield event, found
+    with stepped_reruns(recording):
+        for seq, event in recording.events_of_type(HookEvent):
+            if event.point in points:
+                found = equation_at(recording, seq)
+                assert found is not None, (seq, event)
+                yield event, found
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -20,8 +20,8 @@ from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import draw_bar
 from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
-from vcdebug.views.pieces import GANG_SIGNS, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table, table_columns
+from vcdebug.views.pieces import GANG_SIGNS, Line, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 from vcdebug.views.votes import outcome_words, subject_text
 from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 from vcdebug.whatif.cycles import CycleRepeat, find_repeat
@@ -206,15 +206,11 @@ def edits_table(here: DebuggerState) -> Table:
     """Edits in force and undone, and the `vcdebug diff` command that makes the same comparison."""
     open_ = here.recordings
     if open_ is None or not (open_.edits or open_.undone_edits):
-        return Table(
-            "Edits", footer=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),)
-        )
+        return empty_table("Edits", "none yet: w or :set changes something, :force an answer")
     rows = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
     undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone_edits)]
     cycle_words = "" if open_.start == 1 else f" of cycle {open_.start}"
-    return Table(
-        f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], footer=(make_line(muted_piece(command_line(open_))),)
-    )
+    return Table(f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], footer=muted_lines(command_line(open_)))
 
 
 def _edit_row(number: int, text: str, state: str, style: Style) -> Row:
@@ -235,7 +231,7 @@ def difference_table(here: DebuggerState, moments: str = "") -> Table:
         return _moments_table(here.recording, *sorted(map(int, moments.split())))
     open_ = here.recordings
     if open_ is None or not open_.branch:
-        return Table("Original and branch", footer=(make_line(muted_piece("no branch: w or :set creates one")),))
+        return empty_table("Original and branch", "no branch: w or :set creates one")
     sides = open_.both_sides()
     comparison = open_.comparison if open_.comparison is not None else cycles.compare_cycles(*sides)
     edit_lines = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
@@ -401,7 +397,7 @@ def _repeat_foot(repeat: CycleRepeat | None, cycles: int) -> tuple[Line, ...]:
     if repeat is not None:
         return (make_line(Piece(describe_repeat(repeat), "warn")),)
     words = "} or :advance runs the next cycle" if cycles == 1 else "no repeating cycles"
-    return (make_line(muted_piece(words)),)
+    return muted_lines(words)
 
 
 # Changes since the previous capture or cycle: decisions, causes, objects.
@@ -414,9 +410,7 @@ def capture_changes(here: DebuggerState) -> Table:
     """The changes in the cluster between the previous capture and the shown one."""
     open_ = here.recordings
     if open_ is None or open_.cycle == 1:
-        return Table(
-            "Changes", CAPTURE_COLUMNS, [], footer=(make_line(muted_piece("there is nothing before this one")),)
-        )
+        return Table("Changes", CAPTURE_COLUMNS, [], footer=muted_lines("there is nothing before this one"))
     before, after = open_.cycles_of(open_.side)[open_.cycle - 2 : open_.cycle]
     changes = compare_captures(before, after)
     span = f"from {open_.cycle - 1} ({_clock_text(before)}) to {open_.cycle} ({_clock_text(after)})"

@@ -17,7 +17,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
 from vcdebug.views.headline import path_words
-from vcdebug.views.pieces import HERE, PATH, PROBLEM, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import HERE, PATH, PROBLEM, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
 CONF_COLUMNS = table_columns("part", "name", "set to~16")
@@ -35,7 +35,7 @@ def conf_table(recording: Recording) -> Table:
     entries = enumerate(_iter_conf_entries(recording))
     rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in entries]
     has_arguments = any(args.raw or args.defaults for args in recording.session.action_arguments.values())
-    foot = (make_line(muted_piece(STICKY_ARGUMENTS)),) if has_arguments else ()
+    foot = muted_lines(STICKY_ARGUMENTS) if has_arguments else ()
     return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot)
 
 
@@ -178,7 +178,7 @@ def problems_table(recording: Recording) -> Table:
     for number, violation in enumerate(find_violations(recording) if checked else ()):
         cells = (Piece("≠ rule", "warn"), Piece(f"event {violation.seq}"), Piece(violation.violation_line))
         rows.append(Row(f"invariant {number}", cells, violation.seq))
-    foot: tuple[Line, ...] = () if checked else (make_line(muted_piece(UNCHECKED_SUMS)),)
+    foot: tuple[Line, ...] = () if checked else muted_lines(UNCHECKED_SUMS)
     foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk occurred", "good")),)
     return Table("Problems", PROBLEM_COLUMNS, rows, footer=foot)
 

@@ -13,7 +13,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import FATE_WORDS, bare_name
-from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 EFFECT_COLUMNS = table_columns("", "event#", "write", "object@", "what~24")
@@ -119,5 +119,5 @@ def metrics_table(recording: Recording, seq: Seq) -> Table:
             for metric in metrics
         ]
     # Above the rows: without the units, the first page of figures cannot be read.
-    head = (make_line(muted_piece(METRIC_UNITS if rows else NO_METRICS)),)
+    head = muted_lines(METRIC_UNITS if rows else NO_METRICS)
     return Table("Metrics", METRIC_COLUMNS, rows, header=head)

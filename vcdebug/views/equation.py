@@ -17,8 +17,8 @@ from vcdebug.model.resource import at_most
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.headline import bare_name, short_part, task_list
-from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, Table
+from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.table import Column, Row, Table, empty_table
 
 EQUATION_TITLE = "Equation"
 DECIDING_MARK = "◀"
@@ -36,7 +36,7 @@ def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room_table(recording, seq, task.name, node.name)
     rule = origin_of(recording, EventFact(seq)).rule
-    return Table(EQUATION_TITLE, footer=(make_line(muted_piece(rule or "nothing is compared here")),))
+    return empty_table(EQUATION_TITLE, rule or "nothing is compared here")
 
 
 def equation_table(equation: Equation) -> Table:
@@ -44,7 +44,7 @@ def equation_table(equation: Equation) -> Table:
     figures = (Column(name, right=True) for name in equation.columns)
     columns = (Column(""), Column(FIRST_COLUMN[equation.kind]), *figures, Column("", flexible=True))
     rows = [_term_row(equation, term) for term in equation.terms]
-    head, foot = (make_line(muted_piece(short_names(equation.formula))),), tuple(_iter_equation_foot(equation))
+    head, foot = muted_lines(short_names(equation.formula)), tuple(_iter_equation_foot(equation))
     return Table(short_names(equation.title), columns, rows, head, foot, target=equation.deciding_name or "")
 
 

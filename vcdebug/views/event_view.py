@@ -23,7 +23,7 @@ from vcdebug.views.jobs import job_page, jobs_table
 from vcdebug.views.node_grids import REASON, SHORT_OF, best_grid, node_list, predicate_grid, score_grid
 from vcdebug.views.nodes import node_page, nodes_table
 from vcdebug.views.order import pops_table
-from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.queues import cluster_page, queue_page, queues_table
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
@@ -44,10 +44,8 @@ def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> T
             for job in recording.span_tree.children_of(queue):
                 rows.append(_span_row(recording, job, "job", Piece(f"  {bare_name(job.name)}")))
     names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
-    foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
-    return Table(
-        f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, header=(make_line(muted_piece(names)),), footer=foot
-    )
+    foot = () if rows else muted_lines("no queue had anything for it")
+    return Table(f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, header=muted_lines(names), footer=foot)
 
 
 def _span_row(recording: Recording, span: record.Span, kind: str, label: Piece) -> Row:

@@ -27,7 +27,7 @@ from vcdebug.recording.replay import announce_long_work
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import starts_after_pop
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, span_outcome, task_list_or
-from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, muted_lines, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
 
 # The steps of the session's opening and closing as rows of a tree.
@@ -75,7 +75,7 @@ def session_table(recording: Recording, seq: Seq) -> Table:
     steps = _all_steps(recording)
     rows, depths = RowsOnDemand(steps.keys, lambda i: _full_step_row(*steps.steps[i])), [d for d, _ in steps.steps]
     words = f"session with UID {recording.session.uid}: {count_noun(len(steps.keys), 'step')} while it opens and closes"
-    summary, current = (make_line(muted_piece(words)),), steps.of_event.get(seq, "")
+    summary, current = muted_lines(words), steps.of_event.get(seq, "")
     return Table(SESSION_TITLE, SESSION_COLUMNS, rows, summary, current=current, depths=depths)
 
 

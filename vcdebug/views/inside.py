@@ -24,7 +24,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
 from vcdebug.views.headline import answer_piece, bare_name, short_part
 from vcdebug.views.order import comparisons_table
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 INSIDE_TITLE: Final = "Inside"
@@ -76,7 +76,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "", inside: in
     columns = (Column("", flexible=True, min_width=18), *scores, Column("how", flexible=True, min_width=20))
     rows = list(_iter_part_rows(parts, against, heads))
     title = f"{INSIDE_TITLE} of the scores for {bare_name(event.task)}"
-    head = (make_line(muted_piece("each plugin asked again, in the session as it stood then")),)
+    head = muted_lines("each plugin asked again, in the session as it stood then")
     return Table(title, columns, rows, header=head, current=parts[inside - 1].name if inside else "")
 
 
@@ -211,7 +211,7 @@ def share_tree(recording: Recording, seq: Seq) -> Table | None:
         return None
     entries = list(_iter_share_rows(ROOT_PATH, ROOT_PATH, root, 0))
     rows, depths = [row for row, _ in entries], [depth for _, depth in entries]
-    head = (make_line(muted_piece(SHARE_FORMULA)),)
+    head = muted_lines(SHARE_FORMULA)
     return Table(f"{INSIDE_TITLE} of hierarchical drf", SHARE_COLUMNS, rows, head, depths=depths)
 
 
@@ -249,7 +249,7 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
     visited = [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
     asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
     if asked is None:
-        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
+        return empty_table(title, WEBHOOK_ANSWERED if visited else NOTHING_TRIED)
     hits = checks.cache_hits(recording, seq)
     rows = list(_iter_prefilter_rows(asked))
     for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
@@ -263,27 +263,27 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
     """One plugin's answer about one node, which preempt or reclaim asks outside a pass over nodes."""
     node_checks = checks.filter_checks(recording, seq)
     if node_checks is None:
-        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+        return empty_table(title, WEBHOOK_ANSWERED)
     fits = event.result is None
     words = Piece("fits" if fits else answer_piece(event).text.removeprefix(f"{NO} "), "good" if fits else "bad")
     rows = [_verdict_row("node", event.node, words, fits=fits), *_check_rows(event.node, node_checks)]
     note = f"{event.plugin} asked again about this node alone, in the session as it stood then"
     title = f"{title} of the filter {event.plugin} for {bare_name(event.task)}"
-    return Table(title, CHECK_COLUMNS, rows, header=(make_line(muted_piece(note)),))
+    return Table(title, CHECK_COLUMNS, rows, header=muted_lines(note))
 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """The checks of a dry run on its copy of a node, and the tasks removed from the copy so far."""
     node_checks, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
     if node_checks is None or run is None:
-        return Table(title, footer=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+        return empty_table(title, WEBHOOK_ANSWERED)
     away = run.removed_at(seq)
     words = Piece(f"away: {', '.join(map(bare_name, away))}" if away else "no pod is away")
     fits = all(not check.is_refused for check in node_checks)
     rows = [_verdict_row("node", run.node, words, fits=fits), *_check_rows(run.node, node_checks, folded=False)]
     note = "a copy of the node and of what PreFilter counted, as the dry run has them by then"
     title = f"{title} of the dry run for {bare_name(event.task)}"
-    return Table(title, CHECK_COLUMNS, rows, header=(make_line(muted_piece(note)),))
+    return Table(title, CHECK_COLUMNS, rows, header=muted_lines(note))
 
 
 def _verdict_row(key: str, node: NodeName, words: Piece, *, fits: bool, subject: tuple[str, str] = ("", "")) -> Row:

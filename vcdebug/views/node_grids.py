@@ -23,8 +23,8 @@ from vcdebug.model.names import Row as NodeRow
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import bare_name, short_part
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_piece
-from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.table import Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
 BAR_SIGN = "█"
 BAR_WIDTH = 10
@@ -217,7 +217,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     """A row per part of the scores; columns for the best node, the runner-up, the lead, and the next nodes."""
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
-        return Table(title, footer=(make_line(muted_piece("no node was left to score")),))
+        return empty_table(title, "no node was left to score")
     order = order_by_total(event)[:MAX_SCORED_COLUMNS]
     names = [recording.node_names[int(event.rows[index])] for index in order]
     heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
@@ -228,7 +228,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     words = f"  {tied} tie at the top" if tied > 1 else _lead_text(event, order, names)
     head = (make_line(count_noun(len(event.rows), "node"), muted_piece(words)),)
     hidden = len(event.rows) - len(order)
-    foot = (make_line(muted_piece(f"{count_noun(hidden, 'more node')}, none with a higher total")),) if hidden else ()
+    foot = muted_lines(f"{count_noun(hidden, 'more node')}, none with a higher total") if hidden else ()
     return Table(title, columns, rows, header=head, footer=foot)
 
 

@@ -27,7 +27,7 @@ from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
-from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, table_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4
@@ -47,7 +47,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
     heads_by_title = {_head_title(head): head for head in heads}
     figures = partial(node_figure, heads_by_title, columns)
-    head = (make_line(muted_piece(f"idle/max  {LEGEND}")),)
+    head = muted_lines(f"idle/max  {LEGEND}")
     return Table("Nodes", columns, rows, header=head, current=current, figures=figures)
 
 
@@ -166,7 +166,7 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name)]
     head.append(make_line(title, muted_piece(f"  {count_noun(len(tasks), 'task')}")))
     refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
-    foot = () if refused else (make_line(muted_piece("it refused no pod in this cycle")),)
+    foot = () if refused else muted_lines("it refused no pod in this cycle")
     figures = partial(figure_by_head, TASK, TASK_HEADS, NODE_TASK_COLUMNS)
     return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
 
@@ -290,7 +290,7 @@ def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "",
     hyper_nodes = recording.session.hyper_nodes
     # Every session has a virtual top HyperNode, also without any in the cluster.
     if all(name == TOP_HYPER_NODE for name in hyper_nodes.by_name):
-        foot = (make_line(muted_piece("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
+        foot = muted_lines("no HyperNodes in the snapshot: all nodes are equally near to each other")
         return Table("HyperNodes", HYPERNODE_COLUMNS, footer=foot)
     places = _topology_places(recording)
     keys = tuple(place.row_key for place in places)

@@ -17,7 +17,7 @@ from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, Predi
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
-from vcdebug.views.pieces import BREAK, HERE, NO, PATH, SKIPPED, YES, Line, Piece, make_line, muted_piece
+from vcdebug.views.pieces import BREAK, HERE, NO, PATH, SKIPPED, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 BOOKMARK_COLUMNS = table_columns("#", "event#", "note~12", "what happened~12", "where~")
@@ -29,7 +29,7 @@ def bookmarks_table(
     """The bookmarks of this recording in order of events, then those of other cycles."""
     rows = [*(_bookmark_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
     current = next((str(mark.number) for mark in marks if mark.seq == seq), "")
-    foot = () if rows else (make_line(muted_piece("no bookmarks: m marks this event, or :bookmark NOTE")),)
+    foot = () if rows else muted_lines("no bookmarks: m marks this event, or :bookmark NOTE")
     return Table("Bookmarks", BOOKMARK_COLUMNS, rows, footer=foot, current=current)
 
 
@@ -71,7 +71,7 @@ BREAKPOINT_COLUMNS: Final = table_columns("#", "", "breakpoint~", "hits#", "next
 def breakpoints_table(seq: Seq, breakpoints: Iterable[BreakpointStatus]) -> Table:
     """A row per breakpoint, with the number of its hits in this recording and the next one after the event."""
     rows = [_breakpoint_row(status, seq) for status in breakpoints]
-    return Table("Breaks", BREAKPOINT_COLUMNS, rows, footer=() if rows else (make_line(muted_piece(NO_BREAKPOINTS)),))
+    return Table("Breaks", BREAKPOINT_COLUMNS, rows, footer=() if rows else muted_lines(NO_BREAKPOINTS))
 
 
 def _breakpoint_row(status: BreakpointStatus, seq: Seq) -> Row:
@@ -116,7 +116,7 @@ def watches_table(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> T
     """Every watch with its value at an event; a row leads to its last change."""
     rows = [_watch_row(evaluate_watch(recording, seq, watch), seq) for watch in watched]
     hint = "nothing is watched: A watches the number under the cursor, :watch any other"
-    foot = () if rows else (make_line(muted_piece(hint)),)
+    foot = () if rows else muted_lines(hint)
     return Table("Watch", WATCH_COLUMNS, rows, footer=foot, figures=partial(_watch_figure, recording, watched))
 
 
@@ -192,7 +192,7 @@ def found_table(recording: Recording, seq: Seq, words: str) -> Table:
 def _list_found(found: Sequence[FoundEvent], here: str, words: str) -> Table:
     keys = tuple(f"goto {one.place_text}" for one in found)
     rows = RowsOnDemand(keys, lambda i: _found_row(found[i], here))
-    foot = () if found else (make_line(muted_piece("no event of this recording")),)
+    foot = () if found else muted_lines("no event of this recording")
     title, head = f"find {words}: {count_noun(len(found), 'event')}", tuple(_iter_outcome_lines(found))
     current = f"goto {here}" if f"goto {here}" in keys else ""
     return Table(title, FOUND_COLUMNS, rows, head, foot, current=current, wraps=False)

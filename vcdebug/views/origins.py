@@ -19,7 +19,7 @@ from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.loader import FieldLines
 from vcdebug.views.document import Block, make_paragraph
 from vcdebug.views.headline import event_headline
-from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.pieces import Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
 WHY_DEPTH: Final = 4
@@ -100,7 +100,7 @@ def why_table(here: DebuggerState, words: str = "") -> Table:
         )
         for line in OriginTree(here.recording).write_lines(fact)
     ]
-    return Table("Why", COLUMNS, rows, footer=(make_line(muted_piece(FOOT)),))
+    return Table("Why", COLUMNS, rows, footer=muted_lines(FOOT))
 
 
 def why_commands(row: Row) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from vcdebug.recording.replay import announce_long_work, is_large
 from vcdebug.views.headline import bare_name, close_message, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
-from vcdebug.views.table import Row, Table, table_columns
+from vcdebug.views.table import Row, Table, empty_table, table_columns
 
 if TYPE_CHECKING:
     from vcdebug.explain.pending.explanation import SurveyedJob
@@ -223,9 +223,7 @@ def _first_table(recording: Recording) -> Table:
 def arithmetic_table(recording: Recording, seq: Seq, at_overview: bool, inside: int) -> Table:
     """The panel Equation: the arithmetic of the event or of a step inside it; empty at the overview."""
     if at_overview:
-        return Table(
-            "Equation", footer=(make_line(muted_piece("the overview has no arithmetic: s goes to the first event")),)
-        )
+        return empty_table("Equation", "the overview has no arithmetic: s goes to the first event")
     from vcdebug.views.equation import event_equation
 
     return event_equation(recording, seq, inside)

@@ -14,7 +14,7 @@ from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.views.pieces import Piece, make_line, muted_piece
+from vcdebug.views.pieces import Piece, make_line, muted_lines
 from vcdebug.views.table import Row, Table, table_columns
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def lessons_table(lessons: Iterable[Lesson], answered: Mapping[str, int]) -> Tab
         for lesson in lessons
     ]
     design = "Design: a proposal for Volcano, in no release yet"
-    return Table("Lessons", LESSON_COLUMNS, rows, footer=(make_line(muted_piece(design)),))
+    return Table("Lessons", LESSON_COLUMNS, rows, footer=muted_lines(design))
 
 
 def verbs_table() -> Table:

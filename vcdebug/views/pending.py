@@ -17,7 +17,7 @@ from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.bars import gang_line
-from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
 
 # Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
@@ -131,7 +131,7 @@ def board_table(survey: Survey) -> Table:
     rows = [_cause_row(group) for group in group_by_cause(survey)]
     partly = survey.describe_partly()
     jobs = f"{format_count(len(survey.unscheduled_jobs))} of {survey.count_jobs()}"
-    head = (make_line(muted_piece(f"more jobs: {partly}")),) if partly else ()
+    head = muted_lines(f"more jobs: {partly}") if partly else ()
     return Table(f"Pending by cause: {jobs}", BOARD_COLUMNS, rows, header=head, wraps=False, rest_below=True)
 
 

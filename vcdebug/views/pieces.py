@@ -80,6 +80,11 @@ def muted_piece(text: str) -> Piece:
     return Piece(text, "muted")
 
 
+def muted_lines(*texts: str) -> tuple[Line, ...]:
+    """A line of less important text for each of the texts."""
+    return tuple(make_line(muted_piece(text)) for text in texts)
+
+
 def labelled_line(**facts: str) -> Line:
     """`queue q1  phase Inqueue`: each fact with its label, the labels muted."""
     parts = ((f"{'  ' if number else ''}{label} ", text) for number, (label, text) in enumerate(facts.items()))

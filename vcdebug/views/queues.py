@@ -29,6 +29,7 @@ from vcdebug.views.pieces import (
     Style,
     labelled_line,
     make_line,
+    muted_lines,
     muted_piece,
     value_text,
 )
@@ -247,7 +248,7 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
         for name in queue_figures.finite_dimensions(total, idle)
     ]
     head = [
-        *embed_table(Table("Room for admission", columns, rows, header=(make_line(muted_piece(formula)),))),
+        *embed_table(Table("Room for admission", columns, rows, header=muted_lines(formula))),
         *_ledger_head("Inqueue", entries),
     ]
     ledger = [_entry_row(recording, entry) for entry in entries]
@@ -332,9 +333,9 @@ def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
         if portion.queue.attr.request.get(dim) or portion.queue.deserved.get(dim)
     ]
     words = "each round deals what remains by weight; bounded by limit and request, raised to guarantee"
-    head = (make_line(muted_piece(words)),)
+    head = muted_lines(words)
     more_words = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
-    foot = (make_line(muted_piece(more_words)),) if more_words else ()
+    foot = muted_lines(more_words) if more_words else ()
     return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, header=head, footer=foot)
 
 

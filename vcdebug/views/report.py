@@ -41,7 +41,7 @@ from vcdebug.views.headline import path_words
 from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import PROOF_COLUMNS, STEP_STATES
-from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Row, Table, table_columns
@@ -292,7 +292,7 @@ def _changes_section(number: int, neighbours: tuple[Recording, Recording]) -> Se
 
 
 def _more_foot(total: int, max_rows: int) -> tuple[Line, ...]:
-    return (make_line(muted_piece(f"and {format_count(total - max_rows)} more")),) if total > max_rows else ()
+    return muted_lines(f"and {format_count(total - max_rows)} more") if total > max_rows else ()
 
 
 def _action_row(action: ActionSummary) -> Row:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
-from vcdebug.views.pieces import Line, Piece, make_line, muted_piece, text_of
+from vcdebug.views.pieces import Line, Piece, muted_lines, muted_piece, text_of
 
 MAX_CACHED_TABLES = 16
 """Events whose rows are cached, per kind of table."""
@@ -100,7 +100,7 @@ class Table(Struct, frozen=True):
 def empty_table(title: str, words: str, thing: str = "", following: Seq | None = None) -> Table:
     """A table with one line for a panel without content; the line leads to the next event with content."""
     if following is None:
-        return Table(title, footer=(make_line(muted_piece(words)),))
+        return Table(title, footer=muted_lines(words))
     row = Row("next", (muted_piece(f"{words}; next {thing} at {following}: t goes there"),), following)
     return Table(title, (Column("", flexible=True),), (row,))
 

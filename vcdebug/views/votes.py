@@ -22,7 +22,7 @@ from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import task_objections
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, table_columns
 
 VOTE_COLUMNS = table_columns("tier", "plugin", "answer~", "~")
@@ -257,7 +257,7 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
     rows = [_judged_row(choice, place, plugins) for choice, place in judged[:MAX_JUDGED]]
     note = f"{YES} allows, {NO} protects, {SKIPPED} was not consulted or abstained"
     limit_words = f"; the first {MAX_JUDGED} of the cycle" if len(judged) > MAX_JUDGED else ""
-    yield Table("Candidate victims", columns, rows, footer=(make_line(muted_piece(note + limit_words)),))
+    yield Table("Candidate victims", columns, rows, footer=muted_lines(note + limit_words))
 
 
 def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:

@@ -21,8 +21,7 @@ from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
 from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
 from vcdebug.tui.worker import Start
-from vcdebug.views.pieces import make_line, muted_piece
-from vcdebug.views.table import Table
+from vcdebug.views.table import empty_table
 
 
 class BackgroundWork:
@@ -160,7 +159,7 @@ class PanelRerun:
         """Rerun the cycle and draw the panel, in the thread."""
 
         def make_failure(text: str) -> Message:
-            return PanelDrawn(rerun, Table(rerun.panel.capitalize(), footer=(make_line(muted_piece(text)),)))
+            return PanelDrawn(rerun, empty_table(rerun.panel.capitalize(), text))
 
         with cancellable(partial(self._may_continue, rerun)):
             self._post(worker.run_or_failure_message(lambda: PanelDrawn(rerun, rerun.make_table()), make_failure))

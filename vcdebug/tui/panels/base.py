@@ -24,8 +24,8 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.text_wrap import shorten_middle
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.panels import PanelView
-from vcdebug.views.pieces import Piece, make_line, muted_piece
-from vcdebug.views.table import Table
+from vcdebug.views.pieces import Piece, make_line
+from vcdebug.views.table import Table, empty_table
 
 TITLE_MARGIN = 10
 """Cells of the frame's top line that the title cannot use."""
@@ -99,7 +99,7 @@ class Panel(Grid):
     def draw_moment(self) -> None:
         """Build the table of the moment and show it with its title."""
         if self.moment is None:
-            self.set_table(Table(self.shows.title, footer=(make_line(muted_piece("no recording yet")),)))
+            self.set_table(empty_table(self.shows.title, "no recording yet"))
             return
         table = self._table_or_notice(self.moment)
         is_other_recording = self._is_another(self.moment.recording)
@@ -126,10 +126,7 @@ class Panel(Grid):
             self.post_message(
                 PanelRerunNeeded(self.shows.command_name, moment, missing.work, partial(self.build_table, moment))
             )
-            return self._notice_table(f"{missing.work}; Esc stops")
-
-    def _notice_table(self, words: str) -> Table:
-        return Table(self.shows.title, footer=(make_line(muted_piece(words)),))
+            return empty_table(self.shows.title, f"{missing.work}; Esc stops")
 
     def accept_table(self, moment: DebuggerState, table: Table) -> None:
         """Show the table that a rerun of the cycle has built for a moment."""
@@ -140,7 +137,9 @@ class Panel(Grid):
     def give_up(self) -> None:
         """Show that the rerun was stopped, and the key that starts it again."""
         self.given_up = True
-        self.set_table(self._notice_table(f"not asked again: {self.key_in_force} runs the cycle again up to here"))
+        self.set_table(
+            empty_table(self.shows.title, f"not asked again: {self.key_in_force} runs the cycle again up to here")
+        )
 
     def _title_for(self, title: str) -> tuple[str, bool]:
         """The form of the title that fits: complete, without its first word, or only that word.

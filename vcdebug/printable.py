@@ -28,7 +28,7 @@ def make_printable(text: str) -> str:
 
 def make_line_printable(text: str) -> str:
     """As make_printable, for a text that must stay on one line: tab and newline are replaced too."""
-    return make_printable(text).translate(_BREAKS) if not text.isprintable() else make_printable(text)
+    return text if text.isascii() and text.isprintable() else make_printable(text).translate(_BREAKS)
 
 
 def escape_json(text: str) -> str:

@@ -9,12 +9,12 @@ from vcdebug.debugger.metrics import list_metrics
 from vcdebug.explain.decisions.evictions import Eviction, planned_evictions
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.headline import FATE_WORDS, bare_name
 from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
-from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
+from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
 
 EFFECT_COLUMNS = table_columns("", "event#", "write", "object@", "what~24")
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
@@ -25,12 +25,21 @@ _seq_of = attrgetter("seq")
 def effects_table(recording: Recording, seq: Seq) -> Table:
     """All writes of the cycle in order; writes of later events are muted."""
     writes = api_writes(recording)
-    keys = tuple(map(str, range(len(writes))))
-    rows = RowsOnDemand(keys, lambda i: _write_row(keys[i], writes[i], seq))
     before, written = bisect_left(writes, seq, key=_seq_of), bisect_right(writes, seq, key=_seq_of)
-    current = keys[before] if before < written else ""
-    sought, summary = keys[max(written - 1, 0)] if writes else "", (_effects_summary(writes, written),)
+    rows = _write_rows(recording, before, written)
+    current = rows.keys[before] if before < written else ""
+    sought, summary = rows.keys[max(written - 1, 0)] if writes else "", (_effects_summary(writes, written),)
     return Table("Effects", EFFECT_COLUMNS, rows, summary, current=current, target=sought, figures=subject_figure)
+
+
+@per_recording(most=MAX_CACHED_TABLES)
+def _write_rows(recording: Recording, before: int, written: int) -> RowsOnDemand:
+    """The rows at an event with the writes from `before` to `written`; most events write nothing, and share them."""
+    writes = api_writes(recording)
+    keys = tuple(map(str, range(len(writes))))
+    return RowsOnDemand(
+        keys, lambda i: _write_row(keys[i], writes[i], is_later=i >= written, is_here=before <= i < written)
+    )
 
 
 def _effects_summary(writes: Sequence[ClusterWrite], written: int) -> Line:
@@ -39,9 +48,9 @@ def _effects_summary(writes: Sequence[ClusterWrite], written: int) -> Line:
     return make_line(f"{count_noun(written, 'write')} up to here", muted_piece(f", {len(writes) - written} later"))
 
 
-def _write_row(key: str, write: ClusterWrite, seq: Seq) -> Row:
-    style: Style = "muted" if write.seq > seq else ""
-    mark = Piece(SKIPPED, style) if style else Piece(YES, "here" if write.seq == seq else "")
+def _write_row(key: str, write: ClusterWrite, *, is_later: bool, is_here: bool) -> Row:
+    style: Style = "muted" if is_later else ""
+    mark = Piece(SKIPPED, style) if style else Piece(YES, "here" if is_here else "")
     verb = Piece(write.verb, style or _STYLES.get(write.verb, ""))
     cells = (mark, Piece(str(write.seq), style), verb, Piece(f"{write.kind} {write.object}", style))
     return Row(key, (*cells, Piece(write.text, style)), write.seq, (_SUBJECTS.get(write.kind, ""), write.object))

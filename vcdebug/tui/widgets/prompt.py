@@ -9,7 +9,9 @@ from rich.text import Text
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.suggester import Suggester
 from textual.widgets import Input, Label
 
@@ -42,6 +44,9 @@ class CompletionSuggester(Suggester):
 
 class Line(Input, inherit_bindings=False):
     """The input field; the prompt handles Enter."""
+
+    # The field has its place whatever it holds; Textual would lay the screen out again after each letter.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"

@@ -1,11 +1,12 @@
 """What a key draws: one frame of the changed widgets, without a new layout of the screen."""
 
 import gc
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tests.tui.driving import WIDE, opened
@@ -14,9 +15,12 @@ from vcdebug.tui import terminal
 from vcdebug.tui.palette import HitList
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.tui.widgets import grid as grid_widget
 from vcdebug.tui.widgets.bars import Header
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.table import Table
+from vcdebug.tui.widgets.strokes import Stroke, row_strokes
+from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout
+from vcdebug.views.table import Column, Table
 
 
 async def test_steps_lay_no_panel_out_whatever_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +105,74 @@ async def test_a_page_is_laid_out_with_its_rows_at_once() -> None:
         await desk.press("down", "pagedown", "end")
         await desk.until_at_rest()
         assert [] == layouts
+
+
+async def test_a_closed_page_is_drawn_over_without_a_new_layout(drawn: list[Region]) -> None:
+    async with opened("preempt-works") as desk:
+        layouts: list[object] = []
+        for key in ("question_mark", "y", "b"):
+            await desk.press(key)
+            await desk.until(lambda: desk.app.screen is not desk.main, "the page is there")
+            await desk.until_at_rest()
+            desk.main.screen_layout_refresh_signal.subscribe(desk.panel("jobs"), layouts.append, immediate=True)
+            layouts.clear()
+            drawn.clear()
+            await desk.press("escape")
+            await desk.until(lambda: desk.app.screen is desk.main, "the page is closed")
+            await desk.until_at_rest()
+            assert ([], 1) == (layouts, len(drawn))
+
+
+async def test_a_letter_of_the_command_line_lays_nothing_out() -> None:
+    async with opened("preempt-works") as desk:
+        await desk.press("colon", "g")
+        await desk.until_at_rest()
+        layouts: list[object] = []
+        desk.main.screen_layout_refresh_signal.subscribe(desk.panel("jobs"), layouts.append, immediate=True)
+        await desk.press(*"oto 12", "backspace")
+        await desk.until_at_rest()
+        assert [] == layouts
+        assert ":goto 1" in desk.screen()
+
+
+async def test_a_scroll_bar_that_comes_or_goes_is_laid_out_once() -> None:
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("s")
+        await desk.until_at_rest()
+        moment = desk.panel("moment")
+        size, high = moment.virtual_size, moment.virtual_size + Size(0, 1000)
+        layouts: list[object] = []
+        desk.main.screen_layout_refresh_signal.subscribe(desk.panel("jobs"), layouts.append, immediate=True)
+        moment.set_content_size(high)  # Textual sizes a new scroll bar in a layout of its own
+        await desk.until(lambda: len(layouts) == 2, "the first scroll bar is there")
+        moment.set_content_size(size)
+        await desk.until(lambda: len(layouts) == 3, "the first scroll bar is gone")
+        await desk.until_at_rest()
+        for bar, shows_bar in ((high, True), (size, False)):
+            layouts.clear()
+            moment.set_content_size(bar)
+            await desk.until(lambda: bool(layouts), "the scroll bar has come or gone")
+            await desk.until_at_rest()
+            assert (1, shows_bar) == (len(layouts), moment.show_vertical_scrollbar)
+
+
+async def test_a_step_compares_no_line_of_a_panel_that_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[object] = []
+
+    def noted(placed: PlacedLine, layout: TableLayout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
+        compared.append(columns)
+        return row_strokes(placed, layout, columns, chosen)
+
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("g", *"20", "enter")
+        await desk.until_at_rest()
+        before = desk.panel("effects").table
+        monkeypatch.setattr(grid_widget, "row_strokes", noted)
+        await desk.press("s")
+        await desk.until_at_rest()
+        assert desk.panel("effects").table.rows is before.rows
+        assert desk.panel("moment").table.columns in compared
+        assert before.columns not in compared
 
 
 async def test_zoom_and_back_lay_the_screen_out_once_each_and_draw_no_panel_again(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.geometry import Region
 from textual.reactive import Reactive, reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -233,6 +234,10 @@ class MainScreen(Screen[NextScreen]):
         for rerun in given_up:
             self._panels.get_panel(rerun.panel).give_up()
         return bool(given_up)
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw the screen again; the removal of a page, for which Textual asks for a layout, moves nothing."""
+        return super().refresh(*regions, repaint=repaint, layout=layout and self.is_loading, recompose=recompose)
 
     @property
     def focused_grid(self) -> Grid:

@@ -91,11 +91,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._measured: tuple[Sequence[Row], object, TableLayout] | None = None
         """The last layout, with the rows and the shape for which it was made."""
         self._last_sight: Sight | None = None
+        self._base_style = RichStyle()
+        """The table's own style, which Textual derives from all its ancestors."""
         self._style_by_key: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
         """The content of each visible line, as it was drawn last."""
         self._is_stale = False
         """Whether a line on the screen may be out of date."""
+        self._compared: tuple[object, ...] = ()
+        """What the lines were made of when they were last compared with the screen."""
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or with `follow` moves to the row of the current event."""
@@ -117,7 +121,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def drop_rows(self) -> None:
         """Forget all rows, which may hold a recording."""
-        self._measured = None
+        self._measured, self._compared = None, ()
         self.set_table(replace(self.table, rows=(), current="", target=""))
 
     def set_filter(self, text: str) -> int:
@@ -277,6 +281,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._is_stale = False
         sight = self._current_sight()
+        source = (self._measured, self.table.current, self.cursor, self.cursor_column, self.shows_cursor, sight)
+        if source == self._compared:
+            return
+        self._compared = source
         # A step changes a few lines; redrawing all lines would flicker on a slow terminal.
         changed_lines = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
         if changed_lines:
@@ -389,8 +397,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
         pen = self._style_by_key.get((style, selected, cell))
         if pen is None:
+            if not self._style_by_key:
+                self._base_style = self.rich_style
             text_style = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
-            pen = self._style_by_key[style, selected, cell] = self.rich_style + text_style
+            pen = self._style_by_key[style, selected, cell] = self._base_style + text_style
         return pen
 
     def watch_cursor(self) -> None:

@@ -27,8 +27,6 @@ NARROW_WIDTH = 20
 
 def measure_cells(text: str) -> int:
     """Width in cells of the text's printable form, which is drawn."""
-    if text.isascii() and text.isprintable():
-        return len(text)
     return cell_len(make_line_printable(text))  # cells, not characters: wide characters take two
 
 

@@ -11,6 +11,7 @@ from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, 
 from tests.pending.test_component_reports import volcano_job
 from tests.pending.test_workloads import explained, owned
 from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest
 
 ANTI = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -263,3 +264,123 @@ def test_what_rescheduling_measures_is_stated_only_if_it_is_asked(actions: str, 
     snapshot = cluster(node("n1"), pod_group("j", phase="Running"), pods("j", 1, on="n1"), conf=conf)
     snapshot.usage = {"n1": {"cpu": {"10m": 20}, "mem": {"10m": 0}}}
     assert told is any(fact.startswith("rescheduling moves no pod") for fact in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize(
+    ("named", "missing", "capability", "told"),
+    [
+        ("default", True, "4", True),
+        ("default", True, "8", False),
+        ("other", True, "4", False),
+        ("default", False, "4", False),
+    ],
+)
+def test_pods_whose_group_is_gone_are_said_not_to_count(named: str, missing: bool, capability: str, told: bool) -> None:
+    running = pods("gone", 2, cpu="2", on="n1", annotations={"scheduling.volcano.sh/queue-name": named})
+    group = [] if missing else [pod_group("gone", phase="Running", queue="other")]
+    limited = queue("default", capability={"cpu": capability})
+    conf = conf_of("gang", "predicates proportion")
+    found = explained(
+        cluster(node("n1"), limited, queue("other"), group, running, pod_group("j"), *pods("j", 1, cpu="2"), conf=conf)
+    )
+    assert told is ("in this cycle, but its queue does not count 2 running pods: " in found.sentence)
+    counted = "PodGroup gone does not exist, so no queue counts them; with them the queue would hold 6 of its"
+    assert told is any(counted in fact for fact in found.dominant.facts[:1])
+    assert told is any(words.startswith("Create PodGroup gone again (queue default)") for words in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("weights", "count", "told"), [((2, 3), 3, True), ((3, 3), 3, False), ((2,), 3, False), ((2, 3), 1, False)]
+)
+def test_preferences_are_said_to_divide_no_pods(weights: tuple[int, ...], count: int, told: bool) -> None:
+    terms = [
+        {"weight": weight, "preference": {"matchExpressions": [{"key": "m", "operator": "In", "values": [f"n{at}"]}]}}
+        for at, weight in enumerate(weights)
+    ]
+    wants = pods("j", count, cpu="1")
+    for each in wants:
+        each["spec"]["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
+    nodes = [node(f"n{at}", labels={"m": f"n{at}"}) for at in range(2)]
+    conf = conf_of("gang", "predicates nodeorder")
+    facts = explained(cluster(nodes, pod_group("j", min_member=count), wants, conf=conf)).dominant.facts
+    assert told is any("(weights 2, 3) add to the score of a node for each pod alone" in fact for fact in facts[:1])
+
+
+@pytest.mark.parametrize(
+    ("key", "plugin", "told"),
+    [
+        ("hami.io/gpu-scheduler-policy", "deviceshare", True),
+        ("hami.io/gpu-scheduler-policy", "", False),
+        ("hami.io/bind-phase", "deviceshare", False),
+        ("volcano.sh/vgpu-mode", "deviceshare", False),
+    ],
+)
+def test_a_policy_of_another_scheduler_is_said_not_to_be_read(key: str, plugin: str, told: bool) -> None:
+    conf = conf_of(
+        "gang",
+        f"predicates {plugin}",
+        arguments={"deviceshare": {"arguments": "{deviceshare.SchedulePolicy: binpack}"}},
+    )
+    snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1, cpu="1", annotations={key: "spread"}), conf=conf)
+    facts = explained(snapshot).dominant.facts
+    unread = "(HAMi's own scheduler does): deviceshare.SchedulePolicy (binpack) is one for all pods."
+    assert told is any(fact.endswith(unread) for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("size", "minimum", "name", "told"),
+    [(3, 1, "vllm-0", True), (3, 3, "vllm-0", False), (1, 1, "vllm-0", False), (3, 1, "podgroup-7", False)],
+)
+@pytest.mark.parametrize("same", [True, False])
+def test_a_leader_that_is_a_gang_alone_is_named(size: int, minimum: int, name: str, told: bool, same: bool) -> None:
+    labels = {"leaderworkerset.sigs.k8s.io/name": "vllm", "leaderworkerset.sigs.k8s.io/group-index": "0"}
+    leader = pods(name, 1, cpu="8", on="n1", prefix="leader")
+    workers = pods(name, size - 1, cpu="8", prefix="worker") if size > 1 else []
+    group = pod_group(name, min_member=minimum, phase="Running")
+    conf = conf_of("gang", "predicates")
+    labelled([*leader, *workers], **labels)
+    if not same:
+        # Two replicas that share a PodGroup: their leaders are no leader with its workers.
+        leader[0]["metadata"]["labels"] = {**labels, "leaderworkerset.sigs.k8s.io/group-index": "1"}
+        told = told and size < 2
+    found = explained(cluster(node("n1"), group, leader, workers, conf=conf), f"default/{name}")
+    alone = "minMember is 1 for 3 pods, as LWS sets it for startupPolicy LeaderReady: the leader starts alone"
+    assert told is any(fact.startswith(alone) for fact in found.dominant.facts[:1])
+    assert told is any("startupPolicy: LeaderCreated in LeaderWorkerSet vllm" in text for text in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "plugin", "reserved", "told"), [(2, "", "", True), (1, "", "", False), (2, "resourcequota", "4", True)]
+)
+def test_a_gang_that_holds_a_part_of_the_quota_is_to_be_suspended(
+    minimum: int, plugin: str, reserved: str, told: bool
+) -> None:
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default", "uid": "q"}}
+    quota |= {"spec": {"hard": QUOTA}, "status": {"hard": QUOTA, "used": {"requests.cpu": "4"}}}
+    amounts = {"cpu": reserved} if reserved else None
+    halves = [
+        part
+        for name, member in (("j", 2), ("other", minimum))
+        for part in (pod_group(name, min_member=member, min_resources=amounts), *pods(name, 1, cpu="2"))
+    ]
+    conf = conf_of("gang", f"predicates {plugin}")
+    texts = explained(cluster(node("n1", cpu="1"), quota, *halves, conf=conf)).advice_texts
+    end = "Suspend or delete default/other, which also lacks pods of its gang: other-0 counts in ResourceQuota q"
+    (text,) = [text for text in texts if text.startswith(end)] if told else [""]
+    assert told is any(text.startswith(end) for text in texts)
+    assert bool(told and not reserved) is ("plugin resourcequota, with minResources" in text)
+
+
+@pytest.mark.parametrize("waiting", [True, False])
+def test_a_group_that_is_left_over_says_how_far_it_is_from_its_gang(waiting: bool) -> None:
+    facts = {"default/RayJob old": WorkloadFacts(ended="Complete")}
+    old = owned([pod_group("old", min_member=3, min_resources={"cpu": "8"})], "RayJob", "old")
+    done = owned(pods("old", 1, on="n1", phase="Succeeded"), "RayJob", "old")
+    new = [pod_group("new", phase="Pending", min_resources={"cpu": "4"}), *pods("new", 1, cpu="4")] if waiting else []
+    conf = conf_of("gang", "predicates proportion", actions="enqueue, allocate")
+    limited = queue("default", capability={"cpu": "10"})
+    snapshot = replace(cluster(node("n1"), limited, old, done, new, conf=conf), workloads=facts)
+    found = explained(snapshot, "default/old")
+    meanwhile = "; not admitted in queue default: default/new" if waiting else ""
+    asks = "It asks 3 pods (minMember) and has old-0 (Succeeded), so it never becomes ready"
+    assert f"{asks}{meanwhile}." == found.dominant.facts[0]

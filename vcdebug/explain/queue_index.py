@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import chain, combinations
-from typing import NamedTuple
+from math import fsum
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
@@ -301,3 +302,31 @@ def replaced_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId
         for other in _filled_groups(recording).get(key, ())
     ]
     return {job.uid: f"{name}, which has its pods in PodGroup {other.name}" for job, name, other in owned}
+
+
+def zero_limits(queue: QueueInfo) -> list[str]:
+    """The resources among cpu and memory with a stated capability of 0, which upstream takes for no limit."""
+    limits = Resource.from_list(queue.capability or {})
+    return [name for name in queue.capability or () if name in (CPU, MEMORY) and limits.get(name) <= 0]
+
+
+@per_recording()
+def amounts_above_capability(
+    recording: Recording, name: QueueName, uncounted: tuple[TaskInfo, ...] = ()
+) -> Sequence[tuple[str, str, str]]:
+    """(resource, held amount, capability) of which the running pods of a queue hold more, with those of no queue."""
+    queue, above = recording.session.queues[name], list[tuple[str, str, str]]()
+    jobs = [job for job in recording.session.jobs.values() if job.queue == name] if queue.capability else []
+    limits = Resource.from_list(queue.capability or {})
+    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
+    for resource in (name for name in queue.capability or () if name not in zero_limits(queue)):
+        amounts = (*(job.allocated for job in jobs), *(task.resreq for task in uncounted))
+        held, limit = fsum(amount.get(resource) for amount in amounts), limits.get(resource)
+        if held > limit * (1 + _ROUNDING):
+            held_text, limit_text = format_amounts_apart(resource, held, limit)
+            above.append((resource, held_text, limit_text))
+    return above
+
+
+_ROUNDING: Final = 1e-9
+"""The part of a limit by which a sum of floats may exceed it."""

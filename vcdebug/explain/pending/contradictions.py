@@ -5,13 +5,13 @@ where they are, and settings that nothing reads or checks.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from math import fsum
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, format_age, format_amounts_apart, join_names, shorten_end, verb_for
+from vcdebug.amount_text import count_noun, format_age, format_resource, join_names, shorten_end, verb_for
+from vcdebug.explain import queue_index
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor
@@ -23,14 +23,13 @@ from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.gates.placed import vain_evictions
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
-from vcdebug.explain.pending.unread_settings import group_facts, uncounted_claims, unread_settings
+from vcdebug.explain.pending.unread_settings import PLACED_FACTS, uncounted_by_queue, unread_settings
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
-from vcdebug.model.names import NodeName, QueueName, TaskKey
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING
-from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
 from vcdebug.plugins import (
     CAPACITY,
@@ -71,7 +70,7 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     contradiction = next(_contradictions(view, finding.headline), None) if is_placed else None
     unseen = _unseen_node(view) if not explanation.scheduled else None
     if subject.detailed:
-        placings = (_unchecked_node_facts, group_facts, uncounted_claims) if finding.cause == Cause.PLACES else ()
+        placings = (_unchecked_node_facts, *PLACED_FACTS) if finding.cause == Cause.PLACES else ()
         unchecked = [fact for find in placings for fact in find(view)]
         finding = finding.with_additions(*unchecked, in_front=True).with_additions(
             *_stale_states(view), *unread_settings(view)
@@ -102,6 +101,7 @@ def _contradictions(view: JobView, headline: CauseHeadline) -> Iterator[_Contrad
     yield from _claim_conflicts(view)
     yield from _broken_rules(view)
     yield from _queue_excess(view)
+    yield from _uncounted_pods(view)
     for fact, advice in split_application(view):
         yield _Contradiction("its pods are in two queues", (fact,), (advice,))
 
@@ -388,7 +388,9 @@ def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
     """Yields that running pods of the job's queue hold more than its capability of what the job's pods ask for."""
     queue = view.queue.name
     unlimited = [
-        name for name in _zero_limits(view.queue) if any(task.resreq.get(name) for task in view.tasks.values())
+        name
+        for name in queue_index.zero_limits(view.queue)
+        if any(task.resreq.get(name) for task in view.tasks.values())
     ]
     if unlimited:
         names = " and ".join(f"0 {name}" for name in unlimited)
@@ -396,7 +398,7 @@ def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
         small = f"Queue {queue}: state a small amount in place of {names} in spec.capability, or close the queue."
         advice = Advice.from_outside(small, AdviceHarm.QUEUE)
         yield _Contradiction(f"its queue's capability of {names} limits nothing", (fact,), (advice,))
-    for name, held_text, limit_text in _amounts_above_capability(view.recording, queue):
+    for name, held_text, limit_text in queue_index.amounts_above_capability(view.recording, queue):
         if any(task.resreq.get(name) for task in view.tasks.values()):
             fault, upgrade = _known_fault(view, "capability")
             why = fault or "the capability was lowered since, or the pods were placed without it"
@@ -406,29 +408,24 @@ def _queue_excess(view: JobView) -> Iterator[_Contradiction]:
             yield _Contradiction("its queue is above its capability", (fact,), (advice,))
 
 
-def _zero_limits(queue: QueueInfo) -> list[str]:
-    """The resources among cpu and memory with a stated capability of 0, which upstream takes for no limit."""
-    limits = Resource.from_list(queue.capability or {})
-    return [name for name in queue.capability or () if name in (CPU, MEMORY) and limits.get(name) <= 0]
+def _uncounted_pods(view: JobView) -> Iterator[_Contradiction]:
+    """Yields that pods which name the job's queue are not counted to it, and that it is above its capability with them.
 
-
-@per_recording()
-def _amounts_above_capability(recording: Recording, name: QueueName) -> Sequence[tuple[str, str, str]]:
-    """(resource, held amount, capability) of which the running pods of a queue hold more."""
-    queue, above = recording.session.queues[name], list[tuple[str, str, str]]()
-    jobs = [job for job in recording.session.jobs.values() if job.queue == name] if queue.capability else []
-    limits = Resource.from_list(queue.capability or {})
-    # Only what the capability states is limited: a Resource has cpu and memory, stated or not.
-    for resource in (name for name in queue.capability or () if name not in _zero_limits(queue)):
-        held, limit = fsum(job.allocated.get(resource) for job in jobs), limits.get(resource)
-        if held > limit * (1 + _ROUNDING):
-            held_text, limit_text = format_amounts_apart(resource, held, limit)
-            above.append((resource, held_text, limit_text))
-    return above
-
-
-_ROUNDING: Final = 1e-9
-"""The part of a limit by which a sum of floats may exceed it."""
+    A queue counts the pods of its PodGroups; an operator can delete a PodGroup while its pods run.
+    """
+    recording, queue = view.recording, view.queue.name
+    tasks = uncounted_by_queue(recording).get(queue, ())
+    asked = {name for task in view.tasks.values() for name in task.resreq.resource_names()}
+    above = queue_index.amounts_above_capability(recording, queue, tuple(tasks)) if tasks else ()
+    for name, held_text, limit_text in [one for one in above if one[0] in asked][:1]:
+        groups = join_names(dict.fromkeys(task.job.partition("/")[2] for task in tasks), 2)
+        amount = format_resource(sum_resources(task.resreq for task in tasks), [name])
+        missing = f"{count_noun(len(tasks), 'pod')} ({amount}) {verb_for(len(tasks), 'runs')} for queue {queue}"
+        fact = f"{missing}, but PodGroup {groups} does not exist, so no queue counts them"
+        total = f"with them the queue would hold {held_text} of its capability {limit_text} {name}"
+        again = f"Create PodGroup {groups} again (queue {queue}), or end the pods that name it"
+        advice = Advice.from_outside(f"{again}: only through a PodGroup does a queue count pods.", AdviceHarm.QUEUE)
+        yield _Contradiction(f"its queue does not count {len(tasks)} running pods", (f"{fact}; {total}.",), (advice,))
 
 
 def _rules_of(task: TaskInfo) -> tuple[str, str]:

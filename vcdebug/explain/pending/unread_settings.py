@@ -1,7 +1,7 @@
 """Settings of a job that no plugin, action or release reads, and what a queue does not count."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
@@ -12,12 +12,16 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.explain.pending.gates.other_groups import role_of
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.model.names import NodeName
+from vcdebug.grouping import group_by_key
+from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
+from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.plugins import ANNOTATIONS, NODEGROUP, TASK_TOPOLOGY
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, TASK_TOPOLOGY
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
-from vcdebug.snapshot.manifest import annotations_of, object_in, object_list, spec_of
+from vcdebug.snapshot.manifest import WorkloadFacts, annotations_of, key_of, object_in, object_list, spec_of
 
 _PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
 
@@ -107,3 +111,49 @@ def group_facts(view: JobView) -> Iterator[str]:
 def _count_groups(names: Iterable[NodeName], nodes: Mapping[NodeName, NodeInfo], label: str) -> Counter[str]:
     """The number of these nodes per node group."""
     return Counter(nodes[name].labels[label] for name in names if name in nodes and label in nodes[name].labels)
+
+
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def preference_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if preferences of several weights were meant to divide the pods, and how many each node got."""
+    placed = [task for task in view.placed_tasks if task.status is not TaskStatus.PIPELINED]
+    affinity = object_in(placed[0].pod.spec.get("affinity")) if len(placed) > 1 else {}
+    terms = object_list(object_in(affinity.get("nodeAffinity")).get(PREFERRED))
+    weights = dict.fromkeys(str(term.get("weight")) for term in terms)
+    if len(weights) > 1:
+        counts = join_names(f"{number} on {name}" for name, number in Counter(one.node_name for one in placed).items())
+        rule = (
+            f"preferences of nodeAffinity (weights {join_names(weights)}) add to the score of a node for each pod alone"
+        )
+        keeps = "topologySpreadConstraints, or roles with a nodeSelector of their own, divide pods"
+        yield f"Pods: {counts}; {rule}, and divide no pods; {keeps}."
+
+
+POLICY: Final = "vcdebug.plugins.deviceshare:POLICY_KEY"
+"""Read only where the plugin is configured."""
+CARD_POLICY: Final = "-scheduler-policy"
+
+
+def card_policy_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if a pod states policies that only HAMi's own scheduler reads."""
+    options = list(view.recording.conf.options_of(DEVICESHARE))
+    annotations = {key for task in view.tasks.values() for key in task.pod.annotations} if options else ()
+    if keys := sorted(key for key in annotations if key.startswith(ANNOTATION_PREFIX) and key.endswith(CARD_POLICY)):
+        policy = resolve_reference(POLICY)
+        stated = f"{policy} ({options[0].arguments.get(policy, 'not set')})"
+        yield f"Volcano does not read {join_names(keys)} (HAMi's own scheduler does): {stated} is one for all pods."
+
+
+PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts)
+"""What nothing compares or checks when a job is placed."""
+
+
+@per_recording()
+def uncounted_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[TaskInfo]]:
+    """Queue → running pods that name it, in an annotation or label, and a PodGroup that does not exist."""
+    groups = set(map(key_of, recording.snapshot.objects_of("PodGroup")))
+    on_nodes = (task for node in recording.session.nodes.values() for task in node.tasks.values())
+    strays = (task for task in on_nodes if task.job and task.job not in groups)
+    return group_by_key((WorkloadFacts.of_manifest(task.pod.manifest).queue, task) for task in strays)

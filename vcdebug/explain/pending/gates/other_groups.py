@@ -42,7 +42,8 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
     """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
-    fact_and_advice = _stated_queue(view) or next(split_application(view), None) or _made_without_gang(view)
+    others = (*split_application(view), _made_without_gang(view), _leader_alone(view))
+    fact_and_advice = _stated_queue(view) or next(filter(None, others), None)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod)
@@ -209,6 +210,19 @@ def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     return f"{fact}, so they are not a gang{(halves and f': {held}') or ''}.", Advice.from_outside(f"{words}.")
 
 
+def _leader_alone(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if the PodGroup of one replica asks for its leader only, so that its workers are no gang."""
+    pods = [task.pod for task in view.tasks.values()]
+    replicas = dict.fromkeys(tuple(pod.labels.get(key, "") for key in _REPLICA_LABELS) for pod in pods)
+    owner = next(iter(replicas))[0] if len(replicas) == 1 else ""
+    is_made = view.job.pod_group.name.startswith(MADE_GROUP_PREFIX)
+    if not owner or is_made or not view.job.min_available == 1 <= view.job.ready_task_num() < len(pods):
+        return None
+    fact = f"minMember is 1 for {len(pods)} pods, as LWS sets it for startupPolicy LeaderReady: the leader starts alone"
+    words = f"Set startupPolicy: LeaderCreated in {_REPLICA_KIND} {owner}: minMember is then the size of a replica."
+    return f"{fact}, and its workers are scheduled one by one.", Advice.from_outside(words)
+
+
 @per_recording()
 def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping[str, Sequence[TaskInfo]]]:
     """(namespace, LeaderWorkerSet) → index of a replica → its pods."""
@@ -315,6 +329,7 @@ def ended_workload(view: JobView) -> Finding | None:
             # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
             elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
                 reason += f"; PodGroup {group.name} is left {_reservation(view)}"
+                told = [*_left_group_facts(view), *told]
                 words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
                 advice.append(Advice.queue_admin(words))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
@@ -343,6 +358,16 @@ def scaled_down(view: JobView) -> Finding | None:
     facts = (f"{fact}.", f"This ends with the pods, at {ends} at the latest.")
     evidence = opening_evidence(view.recording, "the session opens with pods that are terminating")
     return Finding(Cause.PLACES, CauseHeadline(owner, "has no pod to schedule", reason), {}, evidence, facts=facts)
+
+
+def _left_group_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence: how far the PodGroup is from its gang, and which jobs of its queue are not admitted."""
+    have = join_names(f"{task.name} ({task.status.upstream_name})" for task in view.tasks.values())
+    short = f"It asks {count_noun(view.job.min_available, 'pod')} (minMember) and has {have or 'none'}"
+    others = (job for job in view.session.jobs.values() if job.queue == view.queue.name and job is not view.job)
+    waiting = [job.uid for job in others if job.pod_group.phase == PENDING and job.tasks]
+    meanwhile = f"; not admitted in queue {view.queue.name}: {join_names(waiting, 3)}" if waiting else ""
+    yield f"{short}, so it never becomes ready{meanwhile}."
 
 
 def _left_pods(view: JobView) -> Iterator[str]:

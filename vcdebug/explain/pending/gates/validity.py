@@ -1,26 +1,38 @@
 """gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    AdviceHarm,
+    Cause,
+    CauseHeadline,
+    Evidence,
+    Finding,
+    counts,
+    proof_of,
+)
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
-from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
+from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import RESOURCEQUOTA
+from vcdebug.recording.cluster_overview import invalid_jobs
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     annotations_of,
@@ -88,6 +100,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),
+        *(line for quota in first_of_quota for line in _split_quota_advice(view, quota)),
         *update_advice,
         *failure.advice,
         *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
@@ -100,6 +113,20 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
+
+
+def _split_quota_advice(view: JobView, quota: ExhaustedQuota) -> Iterator[Advice]:
+    """Yields what helps if several gangs hold parts of a quota that has room for none of them as a whole."""
+    holding = [f"{view.job.namespace}/{holder.pod}" for holder in quota.holders if holder.waits]
+    owners = dict.fromkeys(filter(None, map(view.recording.owners.jobs.get, holding)))
+    others = sorted(job for job in owners if job != view.job.uid and job in invalid_jobs(view.recording))
+    if others:
+        pods = sorted(task.name for job in others for task in view.session.jobs[job].tasks.values())
+        counted = f"{join_names(pods, 3)} {verb_for(len(pods), 'counts')} in ResourceQuota {quota.quota} while Pending"
+        admits = f"plugin {RESOURCEQUOTA}, with minResources in the PodGroups, admits only what the quota has room for"
+        is_checked = RESOURCEQUOTA in view.recording.conf.plugin_names() and view.job.pod_group.min_resources
+        words = f"Suspend or delete {join_names(others, 2)}, which also lacks pods of its gang: {counted}"
+        yield Advice.from_outside(f"{words}{'' if is_checked else f'; {admits}'}.", AdviceHarm.QUEUE)
 
 
 _CHECKS = "quota, webhook, controller log"

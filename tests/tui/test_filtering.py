@@ -1,12 +1,14 @@
 """Filtering with / and sorting, on rows of text."""
 
 from collections.abc import Sequence
+from itertools import combinations, product
 
 import pytest
+from msgspec.structs import replace
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, next_order, rank_texts
-from vcdebug.tui.widgets.rows import PLAIN_TEXT_NOTE, ShownRows, parse_filter
+from vcdebug.tui.widgets.rows import PLAIN_TEXT_NOTE, FilterHits, RowTexts, ShownRows, parse_filter
 from vcdebug.views.pieces import Piece
 from vcdebug.views.table import Row, RowsOnDemand
 
@@ -51,7 +53,21 @@ def test_an_expression_that_is_none_says_so() -> None:
     assert (PLAIN_TEXT_NOTE, "") == (parse_filter("(").note, parse_filter("(a)").note)
 
 
-@pytest.mark.parametrize("typed", ["node-01", "~nd1", "!gpu", "no|gp", "Not", "(b"])
+EXPRESSIONS = (
+    "n0[12]..5",
+    "no.e|gp.2",
+    "a+b",
+    r"\1012",
+    r"[0-9]\d2",
+    "n.{2,3}1",
+    "(n|g).0",
+    "!n.*7",
+    "n[^0]+-",
+    "^gpu$",
+)
+
+
+@pytest.mark.parametrize("typed", ["node-01", "~nd1", "!gpu", "no|gp", "Not", "(b", *EXPRESSIONS])
 def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
     rows = [Row(row.split("\t")[0], tuple(map(Piece, row.split("\t")))) for row in ROWS]
     letters, at_once = ShownRows(), ShownRows()
@@ -61,6 +77,29 @@ def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
         letters.set_filter(typed[:end])
     at_once.set_filter(typed)
     assert [row.key for row in at_once.rows] == [row.key for row in letters.rows]
+
+
+@pytest.mark.parametrize("typed", EXPRESSIONS)
+def test_a_narrower_filter_passes_no_other_row(typed: str) -> None:
+    """The rows are all texts of up to four of the letters that tell these filters apart."""
+    texts = ["".join(letters) for size in range(5) for letters in product("ngA02-x", repeat=size)]
+    filters = [parse_filter(typed[:end]) for end in range(1, len(typed) + 1)]
+    for earlier, later in combinations(filters, 2):
+        if later.is_narrower_than(earlier):
+            assert {text for text in texts if later.test(text)} <= {text for text in texts if earlier.test(text)}
+
+
+def test_a_letter_behind_an_expression_tests_only_the_rows_that_passed() -> None:
+    texts = RowTexts([Row(str(index), (Piece(f"n{index}"),)) for index in range(100)])
+    texts.write_all(100)
+    earlier, tested = FilterHits(texts, parse_filter("n[12]")), list[str]()
+
+    def noted(text: str) -> bool:
+        tested.append(text)
+        return True
+
+    FilterHits(texts, replace(parse_filter("n[12]0"), test=noted), earlier)
+    assert len(earlier.indexes) == len(tested) == 22
 
 
 def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_last() -> None:

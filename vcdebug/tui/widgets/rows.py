@@ -213,6 +213,8 @@ CELL_SEPARATOR: Final = "\t"
 PLAIN_TEXT_NOTE: Final = "taken as plain text"
 _SPECIAL_SIGNS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = re.compile(r"\\.")
+_FOLLOWING_SIGNS = re.compile(r"[A-Za-z0-9 ._/:-]*")
+"""Signs of an expression that stand for one character, whatever is before them."""
 
 
 class RowFilter(Struct, frozen=True):
@@ -232,7 +234,11 @@ class RowFilter(Struct, frozen=True):
             return False
         if self.kind == "plain":
             return earlier.body in self.body
-        return self.kind == "fuzzy" and self.body.startswith(earlier.body)
+        if not self.body.startswith(earlier.body):
+            return False
+        # A match of the longer expression begins with one of the shorter, whose escapes might go on.
+        is_longer = "\\" not in earlier.body and _FOLLOWING_SIGNS.fullmatch(self.body, len(earlier.body)) is not None
+        return self.kind == "fuzzy" or is_longer
 
 
 def parse_filter(text: str) -> RowFilter:

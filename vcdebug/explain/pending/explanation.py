@@ -285,8 +285,9 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     if finding.cause == Cause.GANG_DISCARD:
         facts, advice = deadlocked_gangs(fits)
         rooms: list[str | Advice] = resolve_reference(HYPER_NODE_ROOMS)(fits.view)
-        if rooms and (reason := f"{finding.reason} in one HyperNode"):
-            finding = replace(finding, headline=finding.headline._replace(reason=reason))
+        if rooms:
+            headline = finding.headline._replace(reason=f"{finding.reason} in one HyperNode")
+            finding = replace(finding, headline=headline)
         return finding.with_additions(*facts, *rooms, *advice, in_front=True)
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:

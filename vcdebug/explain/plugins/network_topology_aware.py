@@ -4,7 +4,7 @@ Upstream: plugins/network-topology-aware.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -263,12 +263,13 @@ def hyper_node_rooms(view: JobView) -> list[str | Advice]:
     if tier is None or end is None or not tasks or view.job.ready_task_num():
         return []
     by_request = {tuple(task.init_resreq.items()): task for task in tasks}
-    free = {request: NodeFits(view, task, end).free_nodes for request, task in by_request.items()}
+    fits = ((request, NodeFits(view, task, end).free_nodes) for request, task in by_request.items())
+    free = {request: {node.name: node for node in nodes} for request, nodes in fits}
     allowed, tree = _hyper_nodes_up_to(view, tier), view.session.hyper_nodes
     names = dict.fromkeys(info.name for info in allowed if info.manifest)
     tops = sorted(name for name in names if not any(one in names for one in tree.get_ancestors(name)[1:]))
-    rooms = {name: _pods_with_room(tasks, free, tree.real_nodes.get(name) or {}) for name in tops}
-    total = min(_pods_with_room(tasks, free, None), needed)
+    total = _pods_with_room(tasks, free, view.session.nodes, needed)
+    rooms = {name: _pods_with_room(tasks, free, tree.real_nodes.get(name) or (), needed) for name in tops}
     if not rooms or total < needed or max(rooms.values()) >= needed:
         return []
     ranked = sorted(rooms, key=lambda name: -rooms[name])
@@ -287,26 +288,27 @@ def hyper_node_rooms(view: JobView) -> list[str | Advice]:
 
 
 RequestKey = tuple[tuple[str, float], ...]
+FreeNodes = Mapping[RequestKey, Mapping[NodeName, NodeFit]]
+"""What a pod asks → the nodes with room for it, in the order of their names."""
 
 
-def _pods_with_room(
-    tasks: Iterable[TaskInfo], free: Mapping[RequestKey, Sequence[NodeFit]], within: Collection[NodeName] | None
-) -> int:
-    """How many of the pods find room, each on the first node that fits it, on these nodes or on all."""
-    rooms = {one.name: one.future_idle.clone() for nodes in free.values() for one in nodes}
-    # Room only shrinks, so a node that is too full for a request stays so.
-    left = {
-        request: [one.name for one in reversed(nodes) if within is None or one.name in within]
-        for request, nodes in free.items()
-    }
-    count = 0
+def _pods_with_room(tasks: Iterable[TaskInfo], free: FreeNodes, within: Iterable[NodeName], most: int) -> int:
+    """How many of the pods find room, each on the first of these nodes that fits it, up to a number."""
+    names = sorted(within)
+    left = {request: iter([nodes[name] for name in names if name in nodes]) for request, nodes in free.items()}
+    rooms, current, count = dict[NodeName, Resource](), dict[RequestKey, NodeFit | None](), 0
     for task in tasks:
-        nodes = left[tuple(task.init_resreq.items())]
-        while nodes and not task.init_resreq.less_equal(rooms[nodes[-1]]):
-            nodes.pop()
-        if nodes:
-            rooms[nodes[-1]].sub(task.init_resreq)
+        request = tuple(task.init_resreq.items())
+        node = current[request] if request in current else next(left[request], None)
+        # Room only shrinks, so a node that is too full for a request stays so.
+        while node and not task.init_resreq.less_equal(rooms.get(node.name, node.future_idle)):
+            node = next(left[request], None)
+        current[request] = node
+        if node:
+            rooms[node.name] = rooms.get(node.name, node.future_idle).clone().sub(task.init_resreq)
             count += 1
+        if count == most:
+            break
     return count
 
 

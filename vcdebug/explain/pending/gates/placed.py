@@ -78,43 +78,61 @@ def placed_job(view: JobView) -> Finding | None:
 
 
 def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
-    opening = view.recording.timeline.opening_tasks
-    states = " or ".join(dict.fromkeys(opening[task.key].status.upstream_name for task in tasks))
+    """The finding about tasks that had a node when the cycle began: that they run, have failed or are evicted."""
     keys = [task.key for task in tasks]
     evictions = [one for one in evictions_by_victim(view.recording).get(view.job.uid, ()) if one.victim in keys]
-    about_pod = view.pod in keys
-    subject = (view.pod if about_pod else None) or view.job.uid
-    were = "it was" if about_pod else f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
-    failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
-    if 0 < len(failed) < len(tasks):
-        were, states = f"{len(failed)} of {count_noun(len(tasks), 'pod')} {verb_for(len(failed), 'was')}", "Failed"
-    before = f"{were} already {states} when the cycle began"
-    headline = CauseHeadline(subject, "is not Pending" if about_pod else "has no Pending pods", before)
-    failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
-    facts, advice = failure.facts, failure.advice
-    headline = headline._replace(reason=f"{before} ({failure.reason})") if failure.reason else headline
+    evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
+    numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
+    if not evictions:
+        headline, facts, advice = _kept_words(view, tasks)
+        finding = Finding(Cause.PLACES, headline, numbers, evidence, advice, facts=facts)
+        return finding if view.pod in keys else _with_missing_pods(view, finding)
+    proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
+    failure, before = _state_before(view, tasks)
+    unasked_facts, protections = _unasked_protections(view, evictions)
+    preemptors = dict.fromkeys(one.preemptor for one in evictions if one.preemptor and view.pod not in keys)
+    room_facts = (f"The room is for {join_names(preemptors)}.",) if preemptors else ()
+    facts = (*room_facts, *useless_facts(view.recording, evictions), *unasked_facts, f"{capitalize_first(before)}.")
+    headline, advice = _loss_headline(view, _subject_of(view, tasks), evictions), (*failure.advice, *protections)
+    return Finding(Cause.EVICTED, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
+
+
+def _subject_of(view: JobView, tasks: Sequence[TaskInfo]) -> str:
+    """The named pod if it is one of the tasks, else the job."""
+    return next((task.key for task in tasks if task.key == view.pod), view.job.uid)
+
+
+def _kept_words(view: JobView, tasks: Sequence[TaskInfo]) -> tuple[CauseHeadline, tuple[str, ...], tuple[Advice, ...]]:
+    """The headline, facts and advice about tasks that keep their nodes."""
+    about_pod = view.pod in [task.key for task in tasks]
     started = stalled_headline(view.recording, ExplainSubject(view.job.uid, view.pod if about_pod else None), tasks)
-    if started is not None and not evictions:
+    if started is not None:
         headline, facts, advice = started
-    protections: tuple[Advice, ...] = ()
-    if evictions:
-        preemptors = "" if about_pod else join_names(dict.fromkeys(one.preemptor for one in evictions if one.preemptor))
-        room_facts = (f"The room is for {preemptors}.",) if preemptors else ()
-        headline = _loss_headline(view, subject, evictions)
-        room_facts = (*room_facts, *useless_facts(view.recording, evictions))
-        unasked_facts, protections = _unasked_protections(view, evictions)
-        facts = (*room_facts, *unasked_facts, f"{capitalize_first(before)}.")
-    elif about_pod and (pending_pods := [one.name for one in view.tasks.values() if one.status is TaskStatus.PENDING]):
+    else:
+        failure, before = _state_before(view, tasks)
+        facts, advice = failure.facts, failure.advice
+        state, reason = "is not Pending" if about_pod else "has no Pending pods", f" ({failure.reason})"
+        headline = CauseHeadline(_subject_of(view, tasks), state, f"{before}{reason if failure.reason else ''}")
+    pending_pods = [task.name for task in view.tasks.values() if about_pod and task.status is TaskStatus.PENDING]
+    if pending_pods:
         facts = (f"Other pods of {view.job.uid} are Pending: {join_names(pending_pods)}.",)
     elif view.detailed and RESCHEDULING in view.recording.conf.plugin_names():
         facts = (*facts, *resolve_reference(KEPT_FACTS)(view))
-    evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
-    proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
-    numbers = counts({"pods": len(tasks), "pods.evicted": len(evictions)})
-    advice = (*advice, *protections)
-    cause = Cause.EVICTED if evictions else Cause.PLACES
-    finding = Finding(cause, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
-    return finding if about_pod or evictions else _with_missing_pods(view, finding)
+    return headline, facts, advice
+
+
+def _state_before(view: JobView, tasks: Sequence[TaskInfo]) -> tuple[PodFailure, str]:
+    """(why the first failed task failed, `it was already Running when the cycle began`)."""
+    opening = view.recording.timeline.opening_tasks
+    states = " or ".join(dict.fromkeys(opening[task.key].status.upstream_name for task in tasks))
+    failed = [task for task in tasks if opening[task.key].status is TaskStatus.FAILED]
+    were = f"{count_noun(len(tasks), 'pod')} {verb_for(len(tasks), 'was')}"
+    if 0 < len(failed) < len(tasks):
+        were, states = f"{len(failed)} of {count_noun(len(tasks), 'pod')} {verb_for(len(failed), 'was')}", "Failed"
+    elif view.pod in [task.key for task in tasks]:
+        were = "it was"
+    failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
+    return failure, f"{were} already {states} when the cycle began"
 
 
 KEPT_FACTS = "vcdebug.explain.plugins.rescheduling:kept_facts"

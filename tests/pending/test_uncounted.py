@@ -125,20 +125,24 @@ def test_a_device_plugin_that_has_registered_nothing_is_named(
     assert told is any(f"kubectl -n kube-system logs {plugin}" in one.text for one in found.advised)
 
 
-@pytest.mark.parametrize(
-    ("release", "cpu", "told"), [("v1.11.0", "6", True), ("v1.11.0", "2", False), ("v1.12.2", "6", False)]
-)
-def test_a_queue_that_holds_less_than_the_reclaimer_asks_is_named_with_its_figures(
-    release: str, cpu: str, told: bool
-) -> None:
+def reclaiming(cpu: str) -> Snapshot:
+    """Queue rich holds 4 cpu and 2 of a deserved 1 gpu/x; a pod of queue poor with this cpu asks for one of them."""
     deserved = {"cpu": "8", "memory": "50G", "gpu/x": "1", "pods": "50"}
     rich, poor = queue("rich", deserved=deserved), queue("poor", deserved=deserved)
     holds = [pod_group("rich-job", queue="rich", phase="Running")]
     holds += pods("rich-job", 2, requests={"cpu": "2", "gpu/x": "1"}, on="n1")
     wants = pods("j", 1, requests={"cpu": cpu, "gpu/x": "1"})
     conf = conf_of("gang capacity predicates", actions="allocate, reclaim")
-    snapshot = cluster(node("n1", **{"gpu/x": "2"}), rich, poor, holds, pod_group("j", queue="poor"), wants, conf=conf)
-    found = explained(snapshot_at_release(snapshot, release))
+    return cluster(node("n1", **{"gpu/x": "2"}), rich, poor, holds, pod_group("j", queue="poor"), wants, conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("release", "cpu", "told"), [("v1.11.0", "6", True), ("v1.11.0", "2", False), ("v1.12.2", "6", False)]
+)
+def test_a_queue_that_holds_less_than_the_reclaimer_asks_is_named_with_its_figures(
+    release: str, cpu: str, told: bool
+) -> None:
+    found = explained(snapshot_at_release(reclaiming(cpu), release))
     assert told is ("holds less than j-0 asks for (4 of 6 cpu); v1.11.0 requires more" in found.full_text)
 
 
@@ -151,3 +155,17 @@ def test_a_stateful_set_is_said_to_wait_for_its_terminating_pod(kind: str, told:
     advice = [one.text for one in explained(cluster(node("n1"), workload, group, runs, conf=PLAIN)).dominant.advice]
     assert told is any("creates j-0 again only when the terminating pod of that name is gone" in one for one in advice)
     assert told is not any("Find out why" in one for one in advice)
+
+
+@pytest.mark.parametrize(("reporter", "told"), [("kubelet", True), ("volcano", False), ("", False)])
+def test_why_a_bound_pod_that_may_not_be_evicted_does_not_run_is_quoted(reporter: str, told: bool) -> None:
+    group, (bound,) = pod_group("old", queue="rich", phase="Running"), pods("old", 1, cpu="6", on="n1", phase="Pending")
+    involved = {"kind": "Pod", "name": "old-0", "namespace": "default", "uid": "uid-old-0"}
+    event = {"kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "involvedObject": involved}
+    event |= {"reason": "FailedMount", "message": "mount.nfs: Connection timed out", "source": {"component": reporter}}
+    conf = conf_of("gang", "predicates proportion", actions="allocate, reclaim")
+    queues = [queue("rich"), queue("poor")]
+    wants = [pod_group("j", queue="poor"), *pods("j", 1, cpu="5")]
+    found = explained(cluster(node("n1"), queues, group, bound, wants, [event] if reporter else [], conf=conf))
+    assert "1 pod is there: 1 Bound (only Running pods can be evicted)." in found.full_text
+    assert told is ('about Pod old-0: FailedMount "mount.nfs: Connection timed out"' in found.full_text)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, histogram, reason_lines
+from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import ExplainSubject, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
 from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, every_victim, rank_objections
@@ -191,7 +192,10 @@ def _filtered_finding(
     words = f"too few candidate victims ({len(candidates)})" if candidates else "no candidate victim"
     reason = f"{action_name} has {words} for {attempt.task_name} on {count_noun(len(nodes), 'node')}"
     candidates_text = f"{count_noun(total, 'pod')} {verb_for(total, 'is')} there"
-    facts = (f"{candidates_text}: {format_objections(ranked)}.",) if total else ()
+    idle = next((pods[0] for skip, pods in ranked if skip.rule == action.NOT_RUNNING), None)
+    # Why a bound pod does not run, such as a volume that its kubelet cannot mount.
+    reported = event_facts(view.recording, ExplainSubject(idle.job, idle.key))[:1] if idle is not None else ()
+    facts = (f"{candidates_text}: {format_objections(ranked)}.", *reported) if total else ()
     numbers = counts({"pods.onNodes": total, "pods.candidates": len(candidates), "nodes.tried": len(nodes)})
     evidence = []
     for seq, search in attempt.predicate_passes[-1:]:

@@ -17,7 +17,7 @@ from vcdebug.framework.reuse import COMPARED_FIELDS, UNSEEN_KINDS
 from vcdebug.framework.session import Session
 from vcdebug.model.pod import NODE_ANNOTATION, STATUS_ANNOTATION
 from vcdebug.model.pod_reader import PodInputs, pod_inputs
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, ForcedAnswer, SchedulerProcess
@@ -140,11 +140,13 @@ def reuses(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording)
 
 def same_with_reuse(monkeypatch: pytest.MonkeyPatch, base: Recording, changed: Snapshot) -> list[bool]:
     """Compare replays with and without reuse in both directions; returns whether each reused the other."""
-    other, found = replay_cycle(changed), []
-    for before, after in ((base, other), (other, base)):
-        again, reused = reuses(monkeypatch, after.snapshot, before)
-        assert written(again) == written(after)
-        found.append(reused)
+    found = []
+    with disposing(replay_cycle(changed)) as other:
+        for before, after in ((base, other), (other, base)):
+            again, reused = reuses(monkeypatch, after.snapshot, before)
+            with disposing(again):
+                assert written(again) == written(after)
+            found.append(reused)
     return found
 
 

@@ -66,6 +66,13 @@ class CycleComparison(Struct, frozen=True):
         """Whether every decision is the same; single votes may still differ."""
         return not (self.jobs or self.tasks or self.queues) and self.panics[0] == self.panics[1]
 
+    def iter_divergences(self) -> Iterator[tuple[str, Divergence]]:
+        """(title, difference): the first difference and, where it is another one, the first different operation."""
+        if self.divergence is not None:
+            yield "first difference", self.divergence
+        if self.operation_divergence is not None and self.operation_divergence != self.divergence:
+            yield "first different operation", self.operation_divergence
+
 
 def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
     """All changed decisions, each list in the order of names, and the first differences."""

@@ -5,12 +5,11 @@ from typing import Final
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.expression import AnyOf, Fields, FieldType, KnownFields, Value
-from vcdebug.debugger.figures import FigureError
 from vcdebug.framework import record
 from vcdebug.framework.subject import name_in
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 
 FieldReader = Callable[[Recording, Seq, record.Event], Value]
 
@@ -30,21 +29,12 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
 
 def _figure_at(recording: Recording, seq: Seq, words: str) -> Value:
     """A figure after the event, or before it (`old`), in cores, bytes or pieces; None where the recording has none."""
-    figure = _find_figure(recording, words.removeprefix("old "))
+    figure = figures.find_figure(recording, tuple(words.removeprefix("old ").split()))
     if figure is None:
         return None
     change = figures.figure_history(recording, figure).last_change(seq - words.startswith("old "))
     value = figures.figure_value(recording, figure, 0) if change is None else change.new
     return figures.comparable_value(figure, value)
-
-
-@per_recording()
-def _find_figure(recording: Recording, words: str) -> figures.Figure | None:
-    """The figure that the words name; None if the recording lacks it. Cached, since searches need it at every event."""
-    try:
-        return figures.parse_figure(recording, tuple(words.split()))
-    except FigureError:
-        return None
 
 
 def _span_name(recording: Recording, seq: Seq, level: record.Level) -> str | None:

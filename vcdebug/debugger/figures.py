@@ -220,6 +220,15 @@ def parse_figure_line(recording: Recording, line: str) -> Figure:
     return parse_figure(recording, tuple(line.split()))
 
 
+@per_recording()
+def find_figure(recording: Recording, words: tuple[str, ...]) -> Figure | None:
+    """Same as parse_figure, but None for a figure that the recording lacks, such as that of a node an edit removed."""
+    try:
+        return parse_figure(recording, words)
+    except FigureError:
+        return None
+
+
 def find_object_name(recording: Recording, kind: str, word: str) -> str:
     """The name of the object that a word names; a namespace may be missing. Raises FigureError with close names."""
     return _find_name(kind, word, object_names(recording, kind))[0]

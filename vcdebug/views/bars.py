@@ -18,6 +18,7 @@ from vcdebug.views.pieces import (
     USED,
     Line,
     Piece,
+    Style,
     make_line,
     muted_piece,
     sign_legend,
@@ -70,8 +71,8 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
     drawn = draw_bar((placed, waiting, missing), GANG_SIGNS, total, min(total, PICTURE_WIDTH))
     counts = ((placed, "placed"), (waiting, "pipelined"), (missing, "not placed"))
     words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
-    style = "bad" if missing else "warn" if waiting else "good"
-    return make_line(muted_piece("pods "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))  # type: ignore[arg-type]
+    style: Style = "bad" if missing else "warn" if waiting else "good"
+    return make_line(muted_piece("pods "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))
 
 
 def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:

@@ -235,7 +235,8 @@ def difference_table(here: DebuggerState, moments: str = "") -> Table:
     sides = open_.both_sides()
     comparison = open_.comparison if open_.comparison is not None else cycles.compare_cycles(*sides)
     edit_lines = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
-    rows = [*_iter_divergence_rows(sides, comparison), *_iter_change_rows(sides, comparison)]
+    rows = [row for point in comparison.iter_divergences() for row in _iter_divergence_rows(sides, *point)]
+    rows.extend(_iter_change_rows(sides, comparison))
     title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(comparison)}"
     return Table(title, SIDE_COLUMNS, rows, header=edit_lines)
 
@@ -268,14 +269,7 @@ def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
-def _iter_divergence_rows(sides: RecordingPair, comparison: cycles.CycleComparison) -> Iterator[Row]:
-    if comparison.divergence is not None:
-        yield from _iter_divergence_detail_rows(sides, comparison.divergence, "first difference")
-    if comparison.operation_divergence is not None and comparison.operation_divergence != comparison.divergence:
-        yield from _iter_divergence_detail_rows(sides, comparison.operation_divergence, "first different operation")
-
-
-def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
+def _iter_divergence_rows(sides: RecordingPair, title: str, divergence: cycles.Divergence) -> Iterator[Row]:
     events = divergence.before, divergence.after
     seqs = events[0].seq if events[0] else 0, events[1].seq if events[1] else 0
     before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(events, seqs, strict=True))

@@ -58,8 +58,8 @@ def _job_row(job: JobInfo, state: ClusterState) -> Row:
     return Row(job.uid, cells, subject=("job", job.uid))
 
 
-def _number_piece(value: int, style: str) -> Piece:
-    return Piece(str(value), style) if value else muted_piece("0")  # type: ignore[arg-type]
+def _number_piece(value: int, style: Style) -> Piece:
+    return Piece(str(value), style) if value else muted_piece("0")
 
 
 TASK_COLUMNS = table_columns("task@", "status", "node", "requests~20")

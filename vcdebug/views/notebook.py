@@ -9,9 +9,8 @@ from vcdebug.amount_text import count_noun, short_name
 from vcdebug.debugger.breakpoint import find_stops
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figures import Figure, parse_figure_line
+from vcdebug.debugger.figures import Figure, find_figure
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
-from vcdebug.errors import VcdebugError
 from vcdebug.framework import hooks
 from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
@@ -146,13 +145,7 @@ def _short_watch(watch: Watch) -> str:
 
 def _watch_figure(recording: Recording, watched: Sequence[Watch], row: Row, column: int) -> Figure | None:
     watch = next((watch for watch in watched if str(watch.number) == row.key), None)
-    if watch is None or not watch.is_figure:
-        return None
-    try:
-        return parse_figure_line(recording, watch.text)
-    # A branch may lack the object that a figure names.
-    except VcdebugError:
-        return None
+    return None if watch is None or not watch.is_figure else find_figure(recording, tuple(watch.text.split()))
 
 
 # Events that `find` lists.

@@ -52,14 +52,8 @@ def comparison_blocks(comparison: CycleComparison, sides: ComparedRuns) -> Itera
             yield make_paragraph(f"{side}: scheduler panic: {panic}", "bad")
     for table in iter_change_tables(comparison):
         yield from _indented_table(table)
-    if comparison.divergence is not None:
-        for table in iter_divergence_tables(comparison.divergence, "first difference", before, after):
-            yield from _indented_table(table)
-    # The runs may differ earlier in a vote than in an operation; one table is enough where they do not.
-    if comparison.operation_divergence is not None and comparison.operation_divergence != comparison.divergence:
-        for table in iter_divergence_tables(
-            comparison.operation_divergence, "first different operation", before, after
-        ):
+    for title, divergence in comparison.iter_divergences():
+        for table in iter_divergence_tables(divergence, title, before, after):
             yield from _indented_table(table)
 
 

@@ -298,11 +298,8 @@ class DataBreakpoint(BreakpointKind):
         return followed, None if followed is None else followed.change_at(seq)
 
     def _figure_history(self, recording: Recording) -> figures.FigureHistory | None:
-        """The figure's changes; None if the recording lacks the figure, such as after an edit that removed a node."""
-        try:
-            return figures.figure_history(recording, figures.parse_figure(recording, self.words))
-        except figures.FigureError:
-            return None
+        figure = figures.find_figure(recording, self.words)
+        return None if figure is None else figures.figure_history(recording, figure)
 
     def __str__(self) -> str:
         bare = (word if _BARE.fullmatch(word) and word not in RESERVED_WORDS else f'"{word}"' for word in self.words)

@@ -160,7 +160,7 @@ def _describe_cluster(version: tuple[int, int], image: str) -> str:
 
 # Node usage from the Prometheus that the plugin usage is configured with, by that plugin's queries.
 
-USAGE_PLUGIN, USAGE_SOURCE = USAGE, "prometheus"
+USAGE_SOURCE = "prometheus"
 USAGE_PERIOD = "10m"
 USAGE_QUERIES = {
     "cpu": (
@@ -190,7 +190,7 @@ def measure_usage(
     from vcdebug.recording.replay import parse_conf
 
     parsed = parse_conf(conf)
-    if USAGE_PLUGIN not in parsed.plugin_names() or (parsed.metrics.get("type") != USAGE_SOURCE and not url):
+    if USAGE not in parsed.plugin_names() or (parsed.metrics.get("type") != USAGE_SOURCE and not url):
         return {}
     address = url or parsed.metrics.get("address", "")
     try:

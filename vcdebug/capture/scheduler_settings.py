@@ -130,11 +130,6 @@ def _iter_unread_flags(container: Manifest, place: str) -> Iterator[Problem]:
             yield Problem(place, f"--{flag}", "", f"is {flags[flag][-1]}", effect)
 
 
-def _pod_spec(deployment: Manifest | None) -> Manifest:
-    spec = object_in(object_in(deployment).get("spec"))
-    return object_in(object_in(spec.get("template")).get("spec"))
-
-
 def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
     if not options.scheduler_configmap:
         return None
@@ -153,7 +148,7 @@ def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSou
     path = command_line.conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
-    volumes = object_list(_pod_spec(deployment).get("volumes"))
+    volumes = object_list(command_line.pod_spec_of(object_in(deployment)).get("volumes"))
     for volume in volumes:
         if mount and volume.get("name") == mount.get("name"):
             for source in _config_maps(volume):
@@ -245,7 +240,6 @@ def _conf_text(data: Manifest, key: str) -> str | None:
 
 # The configuration of virtual GPUs and Ascend NPUs, read only if the scheduler's configuration enables them.
 
-DEVICE_PLUGIN = DEVICESHARE
 DEVICE_SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
 DEVICES_MISSING = "the device configuration"
 BUILT_IN_NAMES = "using built-in vGPU and Ascend NPU resource names; this cluster can use other names"
@@ -277,8 +271,5 @@ def _plugin_arguments(conf: str | None) -> Arguments | None:
     from vcdebug.framework.arguments import Arguments
     from vcdebug.recording.replay import parse_conf
 
-    for tier in parse_conf(conf).tiers:
-        for option in tier:
-            if option.name == DEVICE_PLUGIN:
-                return Arguments(option.arguments)
-    return None
+    options = parse_conf(conf).options_of(DEVICESHARE)
+    return Arguments(options[0].arguments) if options else None

@@ -11,11 +11,12 @@ from vcdebug.capture.listing import NOT_EXACT_STATUSES, exact_query, items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import key_of, metadata_of, object_in, object_list
+from vcdebug.snapshot.manifest import key_of, metadata_of, object_in
 from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.settings import (
     AGENT_SCHEDULER,
     APP_LABEL,
+    containers_of,
     flag_values,
     is_named_scheduler,
     is_up,
@@ -56,7 +57,7 @@ class Scheduler(Struct, frozen=True):
     @property
     def main_container(self) -> Manifest:
         """The scheduler's container; the first one if none is recognised as a scheduler."""
-        return scheduler_container(self.workload) or next(iter(_containers_of(self.workload)), {})
+        return scheduler_container(self.workload) or next(iter(containers_of(self.workload)), {})
 
     @property
     def describe_pods(self) -> str:
@@ -121,7 +122,7 @@ def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
 def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> None:
     """Add a problem for each running agent-scheduler, which schedules its own pods and is not replayed."""
     for pod in objects.get("Pod", ()):
-        containers = _containers_of(workload_of(pod))
+        containers = containers_of(workload_of(pod))
         agents = [container for container in containers if is_named_scheduler(container, AGENT_SCHEDULER)]
         if not agents or not is_up(pod):
             continue
@@ -134,11 +135,6 @@ def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> No
         )
         if problem not in problems:
             problems.append(problem)
-
-
-def _containers_of(workload: Manifest) -> list[Manifest]:
-    template = object_in(object_in(workload.get("spec")).get("template"))
-    return object_list(object_in(template.get("spec")).get("containers"))
 
 
 def _named_workload(

@@ -120,7 +120,6 @@ def unbound_tasks(view: JobView) -> list[TaskInfo]:
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
-CAPACITY_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
     Advice.queue_admin(
         "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
@@ -208,7 +207,7 @@ def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Ad
 def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
     """A sentence about an ancestor's other child queues: usage, deserved amount, reclaimable flag; else empty."""
     queues, name = view.session.queues, limit.first_dimension
-    if limit.queue == view.queue.name or plugin != CAPACITY_PLUGIN:
+    if limit.queue == view.queue.name or plugin != CAPACITY:
         return ()
     state, parts, locked = view.recording.timeline.state_at(seq - 1), list[str](), list[QueueName]()
     for queue in queue_index.children_of(view.recording).get(limit.queue, ()):
@@ -266,7 +265,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     if tree_finding is not None:
         return tree_finding
     # Checked first: a broken tree has no figures of the queue.
-    if plugin == CAPACITY_PLUGIN and children and view.session.hierarchy_enabled(plugin):
+    if plugin == CAPACITY and children and view.session.hierarchy_enabled(plugin):
         return _unspecified_finding(view, seq, plugin)
     limit = first_exceeded(quota_explainer(plugin).admission(view.recording, seq, view.job))
     if not limit.exceeded_dimensions:
@@ -284,7 +283,7 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     facts += earlier_admission_facts(view, seq, name, same_queue=True)
     minimum = amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
-    cause = Cause.CAPABILITY if plugin == CAPACITY_PLUGIN and limit.is_capability else Cause.QUEUE_QUOTA
+    cause = Cause.CAPABILITY if plugin == CAPACITY and limit.is_capability else Cause.QUEUE_QUOTA
     headline, also = excess_headline(CauseHeadline(view.job.uid, "is not admitted", reason), limit)
     numbers = {**minimum, **limit.limit_numbers()}
     return Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
@@ -344,7 +343,7 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     if total.get(name) <= 0:
         return "limit", f"No node provides {name}.", *silent_device_plugins(view.recording.snapshot, name)[0]
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
-    if plugin == CAPACITY_PLUGIN and parent and view.session.hierarchy_enabled(plugin):
+    if plugin == CAPACITY and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."
     guarantees = [(queue, amount.get(name)) for queue, amount in queue_index.guaranteed_amounts(view.recording)]
     listed = join_names(f"queue {q} {format_amount(name, v)}" for q, v in guarantees if v > 0 and q != limit.queue)

@@ -325,12 +325,19 @@ CommandLine = dict[str, list[str]]
 """Flag → its values in order."""
 
 
-def scheduler_container(deployment: Manifest) -> Manifest:
+def pod_spec_of(workload: Manifest) -> Manifest:
+    """The spec of the pods of a Deployment or StatefulSet."""
+    return object_in(object_in(object_in(workload.get("spec")).get("template")).get("spec"))
+
+
+def containers_of(workload: Manifest) -> list[Manifest]:
+    """The containers of the pods of a Deployment or StatefulSet."""
+    return object_list(pod_spec_of(workload).get("containers"))
+
+
+def scheduler_container(workload: Manifest) -> Manifest:
     """The container that runs Volcano's scheduler, or an empty mapping."""
-    spec = deployment
-    for key in ("spec", "template", "spec"):
-        spec = object_in(spec.get(key))
-    containers = [one for one in object_list(spec.get("containers")) if not is_named_scheduler(one, AGENT_SCHEDULER)]
+    containers = [one for one in containers_of(workload) if not is_named_scheduler(one, AGENT_SCHEDULER)]
     # The first container is not always the scheduler: a sidecar may be listed before it.
     configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
     schedulers = [container for container in containers if is_named_scheduler(container)]

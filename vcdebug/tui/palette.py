@@ -278,7 +278,7 @@ def _key_entries(active: Mapping[str, ActiveBinding], keys: Mapping[str, str]) -
 
 def _recording_entries(main: MainScreen, recording: Recording) -> Iterator[PaletteEntry]:
     """The plugins of the configuration, and the causes of Pending jobs."""
-    for plugin in dict.fromkeys(option.name for tier in recording.conf.tiers for option in tier):
+    for plugin in recording.conf.plugin_names():
         run = partial(main.run_command, f"about plugin {plugin}")
         yield PaletteEntry("plugin", plugin, "its next answer", run, "", "votes veto")
     for cause in list_known_causes(recording):

@@ -84,8 +84,7 @@ def iter_edit_words(here: DebuggerState) -> Iterator[str]:
         current = [around[kind]] if around[kind] in names else []
         yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*current, *names]))
     yield "conf:actions="
-    for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
-        yield f"conf:plugins.{option}"
+    yield from (f"conf:plugins.{plugin}" for plugin in conf.plugin_names())
     yield from (f"flag:{name}=" for name in SchedulerFlags.__struct_fields__)
     yield from (f"chance:{name}=" for name in ChanceSettings.__struct_fields__)
     yield "replay:persistence="

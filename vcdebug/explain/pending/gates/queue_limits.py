@@ -18,6 +18,7 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
+from vcdebug.plugins import CAPACITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.queues import CAPACITY_ADMISSION_LEAF_ONLY
@@ -26,7 +27,7 @@ from vcdebug.snapshot.edit_path import field_step
 
 def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
     """Advice for a queue whose limit leaves no room for one more task."""
-    name, capacity = limit.first_dimension, queue_findings.CAPACITY_PLUGIN
+    name, capacity = limit.first_dimension, CAPACITY
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
@@ -74,7 +75,7 @@ def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> F
         for used, share in [format_amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
-    by_weight = deserved.is_empty() and plugin != queue_findings.CAPACITY_PLUGIN
+    by_weight = deserved.is_empty() and plugin != CAPACITY
     weight = f" (weight {queue.weight})" if by_weight else ""
     use = f"Queue {queue.name} uses {amount_text.format_resource(allocated, names or None)}"
     facts = (f"{use}; it deserves {amount_text.format_resource(deserved)}{weight}.",)
@@ -258,7 +259,7 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
 def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
     """A sentence: proportion divides the cluster by weight and ignores spec.deserved; empty for capacity."""
     is_share_limit = limit.figure == "deserved" and limit.exceeded_dimensions and not limit.is_capability
-    if not is_share_limit or plugin == queue_findings.CAPACITY_PLUGIN:
+    if not is_share_limit or plugin == CAPACITY:
         return ()
     name, deserved = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
@@ -282,7 +283,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
         return view.pending(Cause.PREEMPTIVE, reason, {}, evidence, queue_findings.open_queue_advice(view))
     quota = queue_findings.quota_explainer(plugin)
     # Only capacity, in newer releases, also requires room below the queue's capability.
-    of_limit = event.point == hooks.ALLOCATABLE.upstream and plugin == queue_findings.CAPACITY_PLUGIN
+    of_limit = event.point == hooks.ALLOCATABLE.upstream and plugin == CAPACITY
     within_limit = of_limit or quota.reclaims_within_limit(view.recording)
     levels = quota.room(view.recording, seq, queue, request) if within_limit else []
     if not levels or not levels[0].exceeded_dimensions:
@@ -335,7 +336,7 @@ def _unnamed_deserved(view: JobView, plugin: str, claim: QueueCheck) -> tuple[tu
     queue, stated = view.queue, view.queue.deserved or {}
     named = Resource.from_list(stated)
     unnamed = [name for name in claim.exceeded_dimensions if not named.get(name)]
-    if not stated or not unnamed or plugin != queue_findings.CAPACITY_PLUGIN:
+    if not stated or not unnamed or plugin != CAPACITY:
         return (), ()
     amounts = " and ".join(amount_text.format_named_amount(name, claim.check.total.get(name)) for name in unnamed)
     parents = dict(_parents_to_raise(view, unnamed, claim.check.total))
@@ -374,7 +375,7 @@ def _deserved_by_children(recording: Recording, queue: QueueName) -> Resource:
 
 def _format_weight(view: JobView, plugin: str) -> str:
     """The queue's weight among the queues that have jobs: only they share the cluster."""
-    if plugin == queue_findings.CAPACITY_PLUGIN:
+    if plugin == CAPACITY:
         return ""
     # proportion divides the cluster among the queues with jobs only.
     return f" by weight {view.queue.weight} of {queue_index.weight_of_used_queues(view.recording)}"

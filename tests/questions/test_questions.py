@@ -11,6 +11,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priorit
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.job_view import NotFoundError
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
@@ -480,3 +481,19 @@ def test_an_eviction_in_vain_says_how_many_pods_found_room() -> None:
     assert any("at once" in line and "research/llm-finetune" in line for line in reply.lines)
     carried_out = explain_eviction(bundled(WORKS), victims(WORKS)[0])
     assert not any("is Pending" in line for line in carried_out.lines)
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_refusal_by_every_node_is_traced_as_explain_traces_it(fits: bool) -> None:
+    snapshot = cluster(
+        node("n1", taints=[{"key": "gpu", "effect": "NoSchedule"}]),
+        node("n2") if fits else [],
+        pod_group("j"),
+        pods("j", 1, cpu="1"),
+        conf=conf_of("gang predicates"),
+    )
+    recording = replay_cycle(snapshot)
+    facts = explain_by_name(recording, "default/j-0").dominant.facts[:1]
+    lines = explain_refusal(recording, "j-0").lines
+    assert fits or facts
+    assert lines == (() if fits else facts)

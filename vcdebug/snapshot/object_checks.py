@@ -27,7 +27,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
 
-_NO_JOB = "no job for this pod: if Pending it is not scheduled, if running it only uses resources"
+_NO_JOB = "no job for this pod: if Pending it is not scheduled, if running it uses resources that no queue counts"
 _NO_QUEUE = "the job is not in the session"
 _NO_CLASS = "its priority is the default one"
 _NO_PRIORITY = "an API server would reject this pod; priority 1 is used, as for pods without a priority"

@@ -228,6 +228,9 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     }
     sheets = tuple(_refusal_sheet(reasons, nodes, refusal) for reasons, nodes, refusal in checks[:MAX_REFUSAL_SHEETS])
     lines = tuple(_evicting_search_line(recording, action, search) for action, _, search in evicting)
+    if not event.feasible.size:
+        # What a filter only calls by the name of its error, explain can trace to the object that lacks something.
+        lines = (*explain_by_name(recording, pod).first_lines[1:], *lines)
     if node and node not in refused:
         lines = (f"{node} is not among the nodes that reject it.", *lines)
     proofs = ((seq, event), *(refusal[1:] for refusal in evicting))

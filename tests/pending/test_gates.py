@@ -327,6 +327,36 @@ def test_the_room_in_each_hyper_node_of_a_hard_topology_is_listed(
 
 
 @pytest.mark.parametrize(
+    ("free", "told"),
+    [
+        ((1, 1), "r0 has room for 1 of the 2 pods, r1 for 1; all nodes together have room for 2."),
+        ((1, 0), "n00 has free room for wanted-"),
+        ((0, 0), "No node has free room for wanted-"),
+    ],
+)
+def test_no_room_is_said_only_where_no_node_has_any(free: tuple[int, ...], told: str) -> None:
+    """Of a hard topology, which preempt skips: each HyperNode with room is named instead."""
+    hosts = [[f"n{rack}{at}" for at in range(2)] for rack in range(len(free))]
+    leaves = [hyper_node(f"r{rack}", *names) for rack, names in enumerate(hosts)]
+    full = [host for names, count in zip(hosts, free, strict=True) for host in names[count:]]
+    low = [each for host in full for each in running(f"low-{host}", host, 1, cpu="8")]
+    job = wanted(2, cpu="8")
+    job[0]["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
+    machines = nodes(*(host for names in hosts for host in names))
+    found = asked([*machines, *leaves, *low, *job], PREEMPT, first=f"priority {TOPOLOGY}")
+    assert "network-topology" == found.cause_code
+    assert told in found.full_text
+    assert ("No node has free room" in found.full_text) is not any(free)
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_gang_that_may_not_preempt_is_not_told_that_its_first_pod_has_no_room(free: bool) -> None:
+    low = [each for host in ("n1", "n2")[free:] for each in running(f"low-{host}", host, 1, cpu="8")]
+    found = asked([*nodes("n1", "n2"), *low, *wanted(2, cpu="8", preemptionPolicy="Never")], PREEMPT)
+    assert ("no node has free room" in found.full_text.lower()) is not free
+
+
+@pytest.mark.parametrize(
     ("release", "busy", "told"), [("v1.12.0", 2, True), ("v1.12.0", 1, False), ("v1.13.0", 2, False)]
 )
 def test_a_release_that_does_not_fill_hyper_nodes_is_named_where_several_are_in_use(

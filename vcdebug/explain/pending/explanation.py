@@ -49,6 +49,7 @@ from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
 from vcdebug.explain.pending.no_node import hopeless_finding
 from vcdebug.explain.pending.room_takers import (
+    HYPER_NODE_ROOMS,
     deadlocked_gangs,
     jumping_facts,
     passing_facts,
@@ -73,7 +74,6 @@ from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
-HYPER_NODE_ROOMS: Final = "vcdebug.explain.plugins.network_topology_aware:hyper_node_rooms"
 
 
 def explain_by_name(recording: Recording, word: str, *, detailed: bool = True) -> Explanation:

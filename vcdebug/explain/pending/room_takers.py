@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -22,6 +23,7 @@ from vcdebug.recording.visits import JobVisit, TaskTry
 from vcdebug.snapshot.manifest import HOSTNAME_KEY
 
 MAX_TAKERS = 3
+HYPER_NODE_ROOMS: Final = "vcdebug.explain.plugins.network_topology_aware:hyper_node_rooms"
 
 
 class RoomTaker(Struct, frozen=True):

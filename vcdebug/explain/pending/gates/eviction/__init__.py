@@ -295,14 +295,12 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
     other, release = ending.name, recording.snapshot.release.display_name()
     why, removal = _end_of_turns(recording, other, action)
     reason = f"{action} did not try it; {other} was first in queue {queue}"
-    facts = (
-        f"{why}; {release} then skips the rest of the queue.",
-        f"No node has room for {task.name} ({amount_text.format_resource(task.init_resreq)}).",
-    )
+    facts = (f"{why}; {release} then skips the rest of the queue.",)
     higher = f"Give {view.job.uid} a higher priority than {other}, or use another queue."
     evidence = proof_of(ending.first, f"{other} is the last job of queue {queue} that is tried")
     numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(higher), *removal)
-    return view.pending(Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+    finding = view.pending(Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+    return finding.with_additions(*entitlement.room_facts(view, task))
 
 
 @per_recording()

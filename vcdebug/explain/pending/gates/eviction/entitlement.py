@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.room_takers import user_facts
+from vcdebug.explain.pending.room_takers import HYPER_NODE_ROOMS, MAX_TAKERS, user_facts
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.visits import JobVisit, TaskTry, refusals_in
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
@@ -30,12 +31,12 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         **counts({"job.minAvailable": minimum}),
         **amount_numbers("request", task.init_resreq),
     }
-    facts = (_no_room_fact(view, task),)
+    room = room_facts(view, task)
     if not answers:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
         enabling = Advice.cluster_admin("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
-        return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, (enabling,), facts=facts)
+        return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, (enabling,)).with_additions(*room)
     plugin = answers[0][1].plugin
     counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
     reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
@@ -45,15 +46,21 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     edit = f"PodGroup/{job}:spec.minMember={ready + waiting + 1}"
     advice = (Advice.for_owner(f"Wait for free room: {wait_reason}."), Advice.for_owner(above, edit))
     lines = (f"starving = waiting {waiting} + ready {ready} < minMember {minimum}: no",)
-    return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, advice, lines, facts)
+    return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, advice, lines).with_additions(*room)
 
 
-def _no_room_fact(view: JobView, task: TaskInfo) -> str:
+def room_facts(view: JobView, task: TaskInfo) -> list[str | Advice]:
+    """A sentence about the nodes with free room for the task at the end of the cycle: that none has it, which have it,
+    or the room in each HyperNode that a hard topology allows; advice about HyperNodes.
+    """
     fits = NodeFits(view, task, len(view.recording))
+    if free := join_names((node.name for node in fits.free_nodes), MAX_TAKERS):
+        have = verb_for(len(fits.free_nodes), "has")
+        return resolve_reference(HYPER_NODE_ROOMS)(view) or [f"{free} {have} free room for {task.name}."]
     if fits.waiting_nodes and not fits.of_kind("pods", "short"):
         reason, names = fits.reason_histogram[0]
-        return f"No node fits {task.name}; {count_noun(len(names), 'node')}: {reason}."
-    return f"No node has free room for {task.name} ({amount_text.format_resource(task.init_resreq)})."
+        return [f"No node fits {task.name}; {count_noun(len(names), 'node')}: {reason}."]
+    return [f"No node has free room for {task.name} ({amount_text.format_resource(task.init_resreq)})."]
 
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
@@ -64,8 +71,9 @@ def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         Advice.for_owner(f"Remove spec.networkTopology from PodGroup {view.job.uid}.", edit),
         Advice.cluster_admin("Use the gangpreempt action, which supports network topologies."),
     )
-    numbers, facts = amount_numbers("request", task.init_resreq), (_no_room_fact(view, task),)
-    return view.pending(Cause.NETWORK_TOPOLOGY, reason, numbers, _start_evidence(view, action), advice, facts=facts)
+    numbers, evidence = amount_numbers("request", task.init_resreq), _start_evidence(view, action)
+    finding = view.pending(Cause.NETWORK_TOPOLOGY, reason, numbers, evidence, advice)
+    return finding.with_additions(*room_facts(view, task))
 
 
 def _start_evidence(view: JobView, action: str) -> tuple[Evidence, ...]:
@@ -77,8 +85,11 @@ def never_preempt_finding(view: JobView, visit: JobVisit, task: TaskInfo) -> Fin
     name, action = task.pod.priority_class_name, visit.action
     source = f" (PriorityClass {name})" if name else ""
     skipped = [one for one in visit.tries if view.tasks[one.task].pod.preemption_policy == "Never"]
-    reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {action}{source}"
     fits = NodeFits(view, task, len(view.recording))
+    reason = f"no node has free room for {task.name}, and its preemptionPolicy Never rules out {action}{source}"
+    if fits.free_nodes:
+        # Of a gang, one pod may have room where all together have none.
+        reason = f"preemptionPolicy Never of {task.name} rules out {action}{source}"
     facts = (f"It asks {amount_text.format_resource(task.init_resreq)}.", *user_facts(fits))
     first = next(tried for tried in visit.tries if tried.task == task.key).first
     end, pods = visit.end[0] if visit.end is not None else None, count_noun(len(skipped), "pod")

@@ -219,8 +219,7 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     on_nodes = f" on {', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''}" if outcome.nodes else ""
     placed_share = f"{outcome.placed} of {count_noun(outcome.placed + outcome.pending_count, 'Pending pod')}"
     pods = placed_share if outcome.pending_count and outcome.is_reached else count_noun(outcome.placed, "pod")
-    other_pods = count_noun(outcome.other_pods_on_added_nodes, "pod") if outcome.other_pods_on_added_nodes else ""
-    added_nodes_note = f" (the other added nodes get {other_pods} of other jobs)" if other_pods else ""
+    added_nodes_note = f" ({outcome.other_pods_on_added_nodes})" if outcome.other_pods_on_added_nodes else ""
     places = f"places {pods}{on_nodes}{added_nodes_note}" if outcome.placed else ""
     # Checked first: an admitted job counts as scheduled before its pods are created.
     if outcome.admitted:

@@ -194,13 +194,16 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     requested_ports = [(pod, *location) for pod in situation.pending_pods for location in _iter_host_ports(pod)]
     for port in dict.fromkeys(location[-1] for location in requested_ports):
         free_port = next(number for number in range(port + 1, port + len(used_ports) + 2) if number not in used_ports)
+        asking = [location for location in requested_ports if location[-1] == port]
+        # With the node's network the API server requires both ports to be equal.
         edits = (
             f"Pod/{pod.key}:spec.containers[{container}].ports[{port_index}].{name}={free_port}"
-            for pod, container, port_index, number in requested_ports
-            if number == port
+            for pod, container, port_index, _ in asking
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield fix.job_fix(f"hostPort {port} -> {free_port}", *edits, causes=_NODE_CAUSES, aspect=f"port {port}")
+        fields = "hostPort and containerPort" if any(pod.spec.get("hostNetwork") for pod, *_ in asking) else "hostPort"
+        words = f"{join_names(dict.fromkeys(pod.name for pod, *_ in asking))}: {fields} {port} -> {free_port}"
+        yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, format_amount, is_quota_count, join_names
+from vcdebug.amount_text import count_noun, format_amount, is_quota_count, join_names, verb_for
 from vcdebug.explain.answer import Cause, Explanation, Flaw
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import has_all_pods
@@ -90,8 +90,8 @@ class TrialOutcome(NamedTuple):
     """What minResources still reserves for missing pods, after an edit of minResources."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
-    other_pods_on_added_nodes: int = 0
-    """The number of other jobs' pods on added nodes without pods of the job, which explains extra nodes."""
+    other_pods_on_added_nodes: str = ""
+    """The pods of other jobs on added nodes without pods of the job, in words, which explains extra nodes."""
     pending_count: int = 0
     """The number of the job's pods that are still Pending."""
     has_flaw: bool = False
@@ -171,7 +171,6 @@ class FixTrials:
     def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
         after = PodPlaces.at_end(recording)
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
-        known_nodes = self._node_names | {*placed.values()}
         evicted_before = self._base_waiting.evicted if self._flaws else {}
         kept = [job for task, job in evicted_before.items() if task not in after.evicted]
         return TrialOutcome(
@@ -186,7 +185,7 @@ class FixTrials:
             has_flaw=not {*self._flaws}.isdisjoint(explanation.dominant.flaws),
             keeps=f"keeps {count_noun(len(kept), 'pod')} of {join_names(dict.fromkeys(kept))}" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
-            other_pods_on_added_nodes=sum(effect.node not in known_nodes for effect in after.placements),
+            other_pods_on_added_nodes=_other_pods_on_added_nodes(after, self._node_names, {*placed.values()}),
         )
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:
@@ -262,6 +261,18 @@ class PodPlaces(Struct, frozen=True):
         return {effect.task: effect.node for effect in self.placements if effect.job == job}
 
 
+def _other_pods_on_added_nodes(after: PodPlaces, known: Collection[NodeName], own: Collection[NodeName]) -> str:
+    """Which added nodes without pods of the job get how many pods of other jobs; empty for none."""
+    others = [effect for effect in after.placements if effect.node not in known and effect.node not in own]
+    if not others:
+        return ""
+    count = len({effect.node for effect in others})
+    nodes = (
+        f"the {'' if {*own} <= {*known} else 'other '}added node{'s' if count > 1 else ''} {verb_for(count, 'gets')}"
+    )
+    return f"{nodes} {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(effect.job for effect in others))}"
+
+
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
     ended = {task: owner for task, owner in before.tasks.items() if task not in after.tasks}
     for verb, noun, owners_by_pod in (
@@ -275,8 +286,11 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
     jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     # Jobs that an edit adds or removes do not count as delayed.
     delayed = [uid for uid in after.waiting if uid not in before.waiting and uid in jobs_before and uid in jobs_after]
-    if harmed := [uid for uid in delayed if uid != job]:
+    running = {owner for task, owner in before.tasks.items() if task not in before.unplaced}
+    if harmed := [uid for uid in delayed if uid != job and uid in running]:
         yield f"leaves {join_names(harmed)} below minMember"
+    if waiting := [uid for uid in delayed if uid != job and uid not in running]:
+        yield f"{join_names(waiting)} then {verb_for(len(waiting), 'stays')} Pending"
 
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:

@@ -66,16 +66,24 @@ MAX_ADVICE_LINES = 3
 
 
 def explanation_blocks(
-    explanation: Explanation, names: JobNames, *, advice: bool = True, verbose: bool = True, fixes: Sequence[Block] = ()
+    explanation: Explanation,
+    names: JobNames,
+    *,
+    advice: bool = True,
+    verbose: bool = True,
+    fixes: Sequence[Block] = (),
+    chance: str = "",
 ) -> Iterator[Block]:
-    """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, and without
-    `verbose` long parts are cut.
+    """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, `chance` says
+    whether other random choices change the outcome, and without `verbose` long parts are cut.
     """
     yield make_paragraph(explanation.dominant.sentence_about(names), "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
     if group_fact := names.group_facts.get(explanation.job):
         yield make_paragraph(group_fact, indent=2)
+    if chance:
+        yield make_paragraph(chance, "warn", 2)
     yield release_paragraph(explanation.release)
     if not verbose:
         yield from _short_blocker_blocks(explanation)
@@ -226,17 +234,22 @@ def write_explanation(
     recording: Recording, explanation: Explanation, args: Namespace, output: Output
 ) -> dict[str, object]:
     """Write the answer about one job, unless --json, and return its document; --prove adds tried fixes to both."""
+    from vcdebug.whatif.odds import chance_sentence
+
     tested: tuple[Block, ...] = ()
+    chance = chance_sentence(recording, explanation.job) if explanation.job in recording.session.jobs else ""
     if not args.json:
         from vcdebug.cli.reports.contents import input_problem_lines  # `ask` and `script` use this module without it
 
         if not args.prove and explanation.wants_fixes:
             tested = tuple(short_fix_blocks_of(recording, explanation))
         names = recording.job_names
-        blocks = explanation_blocks(explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested)
+        blocks = explanation_blocks(
+            explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested, chance=chance
+        )
         problems = list(input_problem_lines(recording, explanation))
         write_blocks([*blocks, *([make_paragraph("")] if problems else []), *problems], output)
-    answer = explanation_document(explanation)
+    answer = explanation_document(explanation) | ({"chance": chance} if chance else {})
     going_on = [] if args.json else list(follow_up_blocks(explanation, args, tested=bool(tested)))
     if not args.prove:
         write_blocks(going_on, output)

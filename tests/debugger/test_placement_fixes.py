@@ -31,7 +31,7 @@ STEPS = (
         "4690-small-jobs-pass-the-large-one",
         Flaw.PASSED,
         "guarantee 6 nvidia.com/gpu",
-        "team/small-1, team/small-2 below",
+        "team/small-1, team/small-2 then stay Pending",
     ),
 )
 

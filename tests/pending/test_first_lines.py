@@ -124,6 +124,27 @@ def test_a_deadlock_names_the_pods_that_fill_the_queue() -> None:
     assert f"{both} {holders}" == found.dominant.facts[0]
 
 
+@pytest.mark.parametrize(
+    ("minimum", "runs", "told"),
+    [
+        (2, 0, "(cpu): nothing; in this cycle wanted-0 took 4 first and was rolled back."),
+        (2, 2, "(cpu): default/a-0 2; in this cycle wanted-0 took 4 first and was rolled back."),
+        (1, 0, "(cpu): default/wanted-0 4 (this job)."),
+        (1, 2, "(cpu): default/wanted-0 4 (this job), default/a-0 2."),
+    ],
+)
+def test_a_placement_that_is_rolled_back_is_not_told_as_in_use(minimum: int, runs: int, told: str) -> None:
+    limited = queue("default", capability={"cpu": f"{6 + runs}"})
+    busy = running("a", "n1", count=1, cpu="2") if runs else []
+    found = asked([*nodes("n1", "n2"), limited, *busy, *wanted(2, min_member=minimum)])
+    findings = (found.dominant, *found.contributing)
+    (refused,) = [one for one in findings if one.cause == "queue-not-allocatable"]
+    assert any(fact.endswith(told) for fact in refused.facts)
+    assert (minimum == 2) is ("queue default used " in refused.sentence)
+    told_by_gang = [fact for one in findings if one.cause == "gang-discard" for fact in one.facts]
+    assert (minimum == 2) is any("in this cycle wanted-0 took 4 first" in fact for fact in told_by_gang)
+
+
 def test_a_gang_without_room_says_how_much_each_role_found() -> None:
     names = [(role, number) for role in ("a", "b") for number in (0, 1)]
     roles = [pod(f"wanted-{role}-{number}", "wanted", role=role, requests={"cpu": "4"}) for role, number in names]

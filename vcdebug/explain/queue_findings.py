@@ -11,7 +11,6 @@ from vcdebug.amount_text import (
     format_named_amount,
     is_quota_count,
     join_names,
-    join_ranked_amounts,
     verb_for,
 )
 from vcdebug.explain import queue_index
@@ -61,20 +60,6 @@ def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> 
     ]
     total = format_named_amount(name, view.session.total_resource.get(name))
     return (f"Of the cluster's {total}, {join_names(parts)}.",) if parts else ()
-
-
-MAX_HOLDERS = 3
-
-
-def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
-    """A sentence with the largest users of the queue's exceeded dimension; a single pod is named itself."""
-    # Cached by the first event of the same state, since the explanations of many jobs share it.
-    name, since = limit.first_dimension, view.recording.timeline.earliest_same_seq(seq - 1)
-    ranked = queue_index.largest_holders(view.recording, since, limit.queue, name)
-    if not ranked:
-        return ()
-    holders = join_ranked_amounts(name, ranked, MAX_HOLDERS, own={view.job.uid, *view.tasks})
-    return (f"In use in queue {limit.queue} ({name}): {holders}.",)
 
 
 def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
@@ -298,7 +283,7 @@ def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
     uncounted = next((amount.get(name) for part, amount in limit.check.summands if part == ELASTIC), 0.0)
     if uncounted > 0:
         yield f"{format_named_amount(name, uncounted)} of pods above minMember is not counted."
-    holders, too_early = holder_facts(view, seq, limit), too_early_words(view, seq)
+    holders, too_early = queue_index.holder_facts(view, seq, limit), too_early_words(view, seq)
     if holders:
         yield f"{holders[0].removesuffix('.')}; {too_early}" if too_early else holders[0]
     elif too_early:

@@ -9,7 +9,17 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, rank_by_amount, verb_for
+from vcdebug.amount_text import (
+    count_noun,
+    format_amount,
+    format_amounts_apart,
+    join_first_names,
+    join_names,
+    join_ranked_amounts,
+    rank_by_amount,
+    verb_for,
+)
+from vcdebug.explain.equation import QueueCheck
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework import hooks
@@ -34,6 +44,8 @@ class _Holding(NamedTuple):
     holder: str
     """The job's name, or that of its only pod that holds resources."""
     amount: Resource
+    rolled_back: bool
+    """Whether this cycle placed the pods and took the placements back later."""
 
 
 @per_recording()
@@ -131,10 +143,15 @@ def started_rejected_jobs(recording: Recording, queue: QueueName) -> Sequence[Jo
 
 
 @per_recording(most=64)
-def largest_holders(recording: Recording, seq: Seq, queue: QueueName, name: str) -> Sequence[tuple[str, float]]:
-    """(job or pod, amount) of a dimension held in a queue and its descendants after an event, largest first."""
+def largest_holders(
+    recording: Recording, seq: Seq, queue: QueueName, name: str, *, rolled_back: bool = False
+) -> Sequence[tuple[str, float]]:
+    """(job or pod, amount) of a dimension held in a queue and its descendants after an event, largest first; or of the
+    placements that this cycle took back later.
+    """
     holdings = _holdings_by_queue(recording, seq)
-    below = chain.from_iterable(holdings.get(descendant, ()) for descendant in queues_below(recording, queue))
+    every = chain.from_iterable(holdings.get(descendant, ()) for descendant in queues_below(recording, queue))
+    below = (one for one in every if one.rolled_back is rolled_back)
     return rank_by_amount({one.holder: value for one in sorted(below) if (value := one.amount.get(name)) > 0})
 
 
@@ -146,12 +163,44 @@ def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Seq
         is_changed, by_status = uid in recording.timeline.touched, job.task_status_index.items()
         kept = (task for status, group in by_status if is_allocated_status(status) for task in group.values())
         held = (task for task in job.tasks.values() if is_allocated_status(tasks[task.key].status))
-        holding_tasks = [*(held if is_changed else kept)]
-        holder = holding_tasks[0].key if len(holding_tasks) == 1 else uid
-        amount = sum_resources(task.resreq for task in holding_tasks) if is_changed else job.allocated
-        if holding_tasks:
-            holdings.setdefault(job.queue, []).append(_Holding(place, holder, amount))
+        # A pod that is Pending again when the cycle ends was placed for a while only; such pods are named one by one.
+        by_end = group_by_key((task.status is TaskStatus.PENDING, task) for task in (held if is_changed else kept))
+        undone, tasks_kept = by_end.get(True, ()), by_end.get(False, ())
+        own = holdings.setdefault(job.queue, [])
+        own += [_Holding(place, task.key, task.resreq, True) for task in undone]
+        if tasks_kept:
+            holder = tasks_kept[0].key if len(tasks_kept) == 1 else uid
+            amount = sum_resources(task.resreq for task in tasks_kept) if is_changed else job.allocated
+            own.append(_Holding(place, holder, amount, False))
     return holdings
+
+
+MAX_HOLDERS = 3
+
+
+def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:
+    """A sentence with the largest users of the queue's exceeded dimension; a single pod is named itself."""
+    # Cached by the first event of the same state, since the explanations of many jobs share it.
+    name, since = limit.first_dimension, view.recording.timeline.earliest_same_seq(seq - 1)
+    ranked, rolled_back = largest_holders(view.recording, since, limit.queue, name), ""
+    if words := rolled_back_words(view, seq, limit):
+        rolled_back = f"; {words}"
+    elif not ranked:
+        return ()
+    holders = join_ranked_amounts(name, ranked, MAX_HOLDERS, own={view.job.uid, *view.tasks})
+    return (f"In use in queue {limit.queue} ({name}): {holders or 'nothing'}{rolled_back}.",)
+
+
+def rolled_back_words(view: JobView, seq: Seq, limit: QueueCheck) -> str:
+    """Which placements of this cycle used the exceeded dimension and were taken back later; empty if none did."""
+    name, since = limit.first_dimension, view.recording.timeline.earliest_same_seq(seq - 1)
+    ranked = largest_holders(view.recording, since, limit.queue, name, rolled_back=True)
+    if not ranked:
+        return ""
+    pods = (view.tasks[key].name if key in view.tasks else key for key, _ in ranked)
+    took = format_amount(name, fsum(amount for _, amount in ranked))
+    were = verb_for(len(ranked), "was")
+    return f"in this cycle {join_first_names(pods, len(ranked), MAX_HOLDERS)} took {took} first and {were} rolled back"
 
 
 @per_recording()

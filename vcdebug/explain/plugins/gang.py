@@ -16,6 +16,7 @@ from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_facts
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import is_whole_cluster
+from vcdebug.explain.queue_index import rolled_back_words
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
@@ -402,7 +403,9 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     name = limit.first_dimension
     whole_cluster = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
     limit_words = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
-    return f": {limit.format_excess(name)} over {owner} {limit_words}{whole_cluster}"
+    earlier = rolled_back_words(view, seq, limit)
+    also = f"; {earlier}" if earlier else ""
+    return f": {limit.format_excess(name)} over {owner} {limit_words}{whole_cluster}{also}"
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:

@@ -120,7 +120,8 @@ def not_allocatable_finding(
         return tree_finding
     quota, limit = queue_findings.quota_explainer(plugin), room_limit(view, plugin, seq, task)
     excess, evicts = dimension_over_limit(view, limit), bool(after) and not fits.free_nodes
-    reason = _rejection_reason(view, task, plugin, limit, evicts, excess)
+    rolled_back = queue_index.rolled_back_words(view, seq, limit)
+    reason = _rejection_reason(view, task, plugin, limit, evicts, excess, "used" if rolled_back else "uses")
     headline, also = CauseHeadline(view.job.uid, "is Pending", reason), tuple[str, ...]()
     advice = _more_share_advice(view, plugin, limit, seq)
     if excess:
@@ -165,7 +166,7 @@ def _iter_limit_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq, e
         # More nodes raise a limit that is the cluster's size, as the advice says.
         helps = "Waiting, evictions or more nodes" if limit.is_capability else "Waiting or evictions"
         yield f"{helps} cannot help, since the pod alone is too large."
-    holders = queue_findings.holder_facts(view, seq, limit)
+    holders = queue_index.holder_facts(view, seq, limit)
     # Other jobs of the queue that have running and Pending pods as well.
     rejected = queue_index.started_rejected_jobs(recording, view.queue.name) if view.job.ready_task_num() else ()
     deadlocked = [other for other in rejected if other != uid]
@@ -236,8 +237,10 @@ def _is_held_by_others(view: JobView, limit: QueueCheck, seq: Seq) -> bool:
     return used_by_others > 0
 
 
-def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str) -> str:
-    """The pod's request against the limit; `evicts`: with what the queue would use after evictions.
+def _rejection_reason(
+    view: JobView, task: TaskInfo, plugin: str, limit: QueueCheck, evicts: bool, excess: str, uses: str
+) -> str:
+    """The pod's request against the limit; `evicts`: with what the queue would use after evictions; `uses`: the verb.
 
     `excess` is the dimension in which the pod's request alone exceeds the limit.
     """
@@ -252,7 +255,7 @@ def _rejection_reason(view: JobView, task: TaskInfo, plugin: str, limit: QueueCh
         limit_words = f"{limit.limit_kind(name)} {limit.format_limit(name)} of {queue_words} {limit.queue}"
         return f"{task.name} alone asks {limit.request_of(name)} {name}, more than the {limit_words}"
     limit_words = f"its {limit.limit_kind(name)} {limit.format_limit(name)}{' after evictions' if evicts else ''}"
-    use = f"uses {limit.format_usage(name)} of {limit_words}"
+    use = f"{uses} {limit.format_usage(name)} of {limit_words}"
     return f"{task.name} asks {limit.request_of(name)} {name}; {queue_words} {limit.queue} {use}"
 
 
@@ -291,7 +294,7 @@ def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookE
     limit, name = levels[0], levels[0].first_dimension
     use = f"{limit.total_of(name)} {name} of its {limit.limit_kind(name)} {limit.format_limit(name)}"
     reason, lines = _reclaim_reason(view, pods_words, use, event), limit.arithmetic_lines()
-    advice, facts = _more_share_advice(view, plugin, limit, seq), queue_findings.holder_facts(view, seq, limit)
+    advice, facts = _more_share_advice(view, plugin, limit, seq), queue_index.holder_facts(view, seq, limit)
     return view.pending(Cause.PREEMPTIVE, reason, limit.limit_numbers(), evidence, advice, lines, facts)
 
 
@@ -326,7 +329,7 @@ def _deserved_finding(
     }
     unnamed_fact, unnamed_advice = _unnamed_deserved(view, plugin, claim)
     facts = [*unnamed_fact, *([f"Also over: {join_names(names[1:])}."] if names[1:] else [])]
-    facts += queue_findings.holder_facts(view, seq, claim) if names else ()
+    facts += queue_index.holder_facts(view, seq, claim) if names else ()
     advice = (*unnamed_advice, Advice.for_owner("Request less at a time."), *quota.larger(view))
     return view.pending(Cause.PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 

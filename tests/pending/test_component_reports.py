@@ -484,7 +484,7 @@ def test_a_report_replaces_the_remark_that_an_incomplete_gang_is_skipped() -> No
     gang = [pod_group("j", min_member=2), *pods("j", 1)]
     for reports in ([], [report("PodGroup default/j is not owned by LeaderWorkerSet web", count=25)]):
         facts = explained(cluster(node("n1"), gang, reports), "default/j").dominant.facts
-        assert ("The scheduler skips the job until then." in facts) is not bool(reports)
+        assert ("gang rejects such a job, so none of its pods is tried on a node." in facts) is not bool(reports)
         assert bool(reports) is ("not owned by" in facts[0])
 
 

@@ -76,7 +76,9 @@ def test_pod_groups_that_an_update_left_behind_are_told_by_their_replica_sets_an
     waiting = wanted(phase="Pending", min_resources={"cpu": "4"})
     situation = [*nodes("n1"), *limited, *left, *waiting]
     found = asked(situation, PLAIN)
-    assert "default/podgroup-a, default/podgroup-b are Inqueue without pods, and reserve 8 cpu." in found.sentence
+    assert found.sentence.endswith(
+        "podgroup-b are Inqueue without pods, and reserve 8 cpu; limit of queue default: 8 cpu."
+    )
     belongs = "They belong to ReplicaSets that want 0 replicas: default/podgroup-a-rs, default/podgroup-b-rs."
     assert belongs == found.dominant.facts[0]
     fixes = proven(cluster(situation, conf=conf(PLAIN)), WANTED)
@@ -201,11 +203,10 @@ def test_a_subgroup_that_no_hypernode_holds_is_named_with_its_own_tier() -> None
     found = asked([*one_each, *racks, hyper_node("top", 2, children=["r1", "r2"]), group, *members], first=TOPOLOGY)
     sentence = "no HyperNode up to tier 1 has room for the 2 pods of subgroup t-0 (8 cpu, 1.86Gi memory)."
     assert found.sentence.endswith(sentence)
-    means = (
-        "highestTierName rack of the subGroupPolicy means tier 1; releases before v1.15.0, v1.14.2 ignore it (#5190)."
-    )
+    ignore = "older releases ignore it (fixed in v1.14.2, v1.15.0: #5190)"
+    means = f"highestTierName rack of the subGroupPolicy means tier 1; {ignore}."
     checked = "2 HyperNodes were checked by network-topology-aware, so no pod was tried on a node."
-    assert (checked, means) == found.dominant.facts[:2]
+    assert (means, checked) == found.dominant.facts[:2]
 
 
 def test_pods_that_volcano_groups_one_by_one_are_advised_to_share_a_podgroup() -> None:

@@ -18,7 +18,7 @@ GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
 GROUP, REQUIRED = "volcano.sh/nodegroup-name", "requiredDuringSchedulingIgnoredDuringExecution"
-SKIPPED = "The scheduler skips the job until then."
+SKIPPED = "gang rejects such a job, so none of its pods is tried on a node."
 CHECK = "Check the controller that creates them, and the quotas."
 CONTROLLER = "Find out why the controller of default/wanted created"
 
@@ -138,8 +138,9 @@ def summary_of(found: Explanation) -> tuple[str, tuple[str, ...], list[str]]:
 def test_a_missing_role_is_named_where_the_pods_are_enough() -> None:
     roles = wanted(2, cpu="1", min_task_member={"ps": 1, "worker": 1}, role="worker")
     found = asked([*nodes("n1"), *roles], PLAIN)
+    met = "The 2 pods that it has meet minMember 2, but gang rejects the job as long as a role is short."
     assert (
-        f"default/wanted is Pending: role ps has 0 of the 1 pod that minTaskMember requires. {SKIPPED}",
+        f"default/wanted is Pending: role ps has 0 of the 1 pod that minTaskMember requires. {met}",
         (
             "Create the missing pods of each role.",
             "default/wanted: remove the role from minTaskMember, or lower its minimum.",
@@ -241,7 +242,7 @@ def test_pods_with_one_podgroup_each_are_named_as_no_gang() -> None:
     snapshot = cluster(*CLASSES, *small, *nodes("n1"), *held, *late, conf=conf(PLAIN))
     found = explain_by_name(replay_cycle(snapshot), "default/podgroup-b")
     lone = "Each pod of application pi has a PodGroup of its own (minMember 1), so its pods are not a gang."
-    assert ("In use in queue q (cpu): default/podgroup-a-0 4.", lone) == found.dominant.facts[:2]
+    assert (lone, "In use in queue q (cpu): default/podgroup-a-0 4.") == found.dominant.facts[:2]
 
 
 @pytest.mark.parametrize(

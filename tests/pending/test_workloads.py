@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import find_subject
@@ -373,11 +373,19 @@ def test_another_queue_that_only_the_owner_names_comes_first_and_is_the_first_fi
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_cluster_autoscaler_is_said_to_miss_the_pods_of_a_gang_that_found_places(count: int) -> None:
+@pytest.mark.parametrize("autoscaler", ["cluster-autoscaler-7d9", "karpenter.sh/nodepool", ""])
+def test_an_autoscaler_of_the_cluster_is_said_to_miss_the_pods_of_a_gang_that_found_places(
+    count: int, autoscaler: str
+) -> None:
     gang = [pod_group("j", min_member=count + 1), *pods("j", count + 1, cpu="6")]
-    snapshot = cluster([node(f"n{number}") for number in range(count)], gang, conf=conf_of("gang", "predicates"))
-    seen = f"A cluster autoscaler adds nodes for 1 of the {count + 1} Pending pods: the condition of the other {count}"
-    assert any(fact.startswith(seen) for fact in explained(snapshot).dominant.facts)
+    labels = {autoscaler: "default"} if "/" in autoscaler else {}
+    nodes = [node(f"n{number}", labels=labels) for number in range(count)]
+    other = [pod(autoscaler, on="n0", cpu="100m")] if autoscaler.startswith("cluster") else []
+    snapshot = cluster(nodes, gang, other, conf=conf_of("gang", "predicates"))
+    pods_words = f"After this cycle only 1 of the {count + 1} Pending pods has the condition's reason "
+    said = [fact for fact in explained(snapshot).dominant.facts if fact.startswith(pods_words)]
+    assert bool(autoscaler) is bool(said)
+    assert all(fact.endswith("so the cluster's autoscaler adds nodes for 1 only.") for fact in said)
 
 
 @pytest.mark.parametrize("release", ["v1.11.2", "v1.12.0"])

@@ -28,6 +28,13 @@ def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
     assert [expected] == [line[: len(expected)] for line in problems]
 
 
+@pytest.mark.parametrize("key", ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "own/taint"])
+def test_a_node_that_is_not_ready_is_no_problem_with_the_taint_that_says_so(key: str) -> None:
+    manifest = unready("n1")
+    manifest["spec"]["taints"] = [{"key": key, "effect": "NoSchedule"}]
+    assert (key == "own/taint") is bool(lines(manifest, node("n2"), conf=conf_of("predicates")))
+
+
 def test_a_node_that_is_not_ready_is_remarked() -> None:
     problems = lines(unready("n1"), node("n2"), conf=conf_of("predicates"))
     assert ["Node n1: status.conditions: the condition Ready is Unknown"] == [

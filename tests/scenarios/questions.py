@@ -89,10 +89,13 @@ QUESTIONS = (
     Question(
         4235,
         "enqueue-held-by-inqueue",
-        ("team/second is Inqueue but not placed, and reserves 100 cpu, 1000Gi memory, 8 nvidia.com/gpu",),
+        (
+            "team/second is Inqueue but not placed, and reserves 100 cpu, 1000Gi memory, 8 nvidia.com/gpu",
+            "; capability of queue offline: 200 cpu",
+        ),
         {"held.nvidia.com/gpu": 8, "limit.nvidia.com/gpu": 16},
         ("nvidia.com/gpu: request 2 + allocated 8 + inqueue 8 - elastic 0 > capability 16",),
-        "Find out why team/second is not placed",
+        "Delete PodGroup team/second; this releases 100 cpu",
     ),
     Question(
         1295,
@@ -106,7 +109,7 @@ QUESTIONS = (
         "enqueue-held-by-inqueue",
         ("team/big is Inqueue but not placed, and reserves 2 cpu, 4Gi memory, 2 nvidia.com/gpu",),
         {"jobs.holding": 1, "held.nvidia.com/gpu": 2, "limit.nvidia.com/gpu": 2.4},
-        advice="Find out why team/big is not placed",
+        advice="Delete PodGroup team/big; this releases 2 cpu",
     ),
     # Amounts of queues.
     Question(
@@ -351,7 +354,7 @@ QUESTIONS = (
         2384,
         "enqueue-held-by-inqueue",
         ("team/second is Inqueue but not placed, and reserves 4 cpu", "would admit its minResources of 1 cpu"),
-        advice="Find out why team/second is not placed",
+        advice="Delete PodGroup team/second; this releases 4 cpu",
     ),
     Question(
         2838,

@@ -1,6 +1,6 @@
 """Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import (
@@ -22,20 +22,19 @@ from vcdebug.explain.answer import (
     CauseHeadline,
     Evidence,
     Finding,
-    Number,
     amount_numbers,
     counts,
 )
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.placement_constraints import silent_device_plugins
-from vcdebug.explain.plugins import QuotaExplainer, VetoReason, explainer_for
+from vcdebug.explain.plugins import QuotaExplainer, explainer_for
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import QueueName, Seq, TaskKey
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
@@ -206,39 +205,6 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
     return (f"{capitalize_first(join_names(parts))}{note}.",) if parts else ()
 
 
-def victim_queues(view: JobView, candidates: Sequence[TaskKey]) -> list[QueueName]:
-    """The queues of the refused candidates."""
-    owners = view.recording.owners.jobs
-    return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in candidates if key in owners))
-
-
-def not_above_share(
-    view: JobView,
-    plugin: str,
-    protected: Sequence[TaskKey],
-    seq: Seq,
-    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
-) -> VetoReason:
-    """The reason that the candidates' queues hold no more than they deserve, with figures and advice."""
-    state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, protected)
-    lines, parts, numbers, satisfied = list[str](), list[str](), dict[str, Number](), True
-    for queue in queues:
-        figures = ("allocated", "deserved", "request")
-        allocated, deserved, request = (state.plugin_amount(plugin, queue, figure) for figure in figures)
-        for n in deserved.resource_names():
-            used, due = format_amounts_apart(n, allocated.get(n), deserved.get(n))
-            lines.append(f"queue {queue}, {n}: allocated {used} <= deserved {due}")
-        use, share = (amount_text.format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
-        parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
-        numbers |= amount_numbers(f"queue.{queue}.allocated", allocated)
-        numbers |= amount_numbers(f"queue.{queue}.deserved", deserved)
-        satisfied = satisfied and request.less_equal(deserved)
-    verb = "deserves all it requests" if len(queues) == 1 else "deserve all they request"
-    free = f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
-    advice = Advice.queue_admin(free) if satisfied else smaller(view, queues)
-    return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
-
-
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
     plugin, children, evidence = event.plugin, _child_queues(view), rejection_evidence(seq, event.plugin)
@@ -256,10 +222,12 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     if not limit.exceeded_dimensions:
         return _unspecified_finding(view, seq, plugin)
     stuck, lines = stuck_jobs(view, seq, same_queue=True), limit.arithmetic_lines()
+    name, (figure, *source) = limit.first_dimension, _limit_source(view, plugin, limit)
     # Only if these jobs alone exceed the limit; otherwise their end would not admit the job.
     if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
-        return stuck_jobs_finding(view, seq, plugin, stuck, lines, limit.check.limit)
-    name, (figure, *source) = limit.first_dimension, _limit_source(view, plugin, limit)
+        size = format_named_amount(name, limit.check.limit.get(name))
+        words = f"; {figure} of queue {limit.queue}: {size}"
+        return stuck_jobs_finding(view, seq, plugin, stuck, lines, limit.check.limit, words)
     reason = (
         f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_usage(name)} of its "
         f"{figure} {limit.format_limit(name)} allocated or reserved"
@@ -423,18 +391,20 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
-def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo]) -> Advice:
+def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: bool) -> tuple[Advice, ...]:
+    """What to do about the first of these jobs; empty if the answer already says why it is not placed."""
     leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     leftovers |= queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
     first = stuck[0]
     if leftovers:
-        return Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}.")
+        return (Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}."),)
     if empty:
         owners = f"the controllers of {join_names(empty)}"
-        return Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log).")
+        return (Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log)."),)
     if first.count_tasks(*ENDED_STATUSES) == len(first.tasks):
-        return Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended.")
-    return Advice.from_outside(f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}.")
+        return (Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
+    search = f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}."
+    return () if is_told else (Advice.from_outside(search),)
 
 
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
@@ -449,7 +419,13 @@ def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ..
 
 
 def stuck_jobs_finding(
-    view: JobView, seq: Seq, plugin: str, stuck: Sequence[JobInfo], lines: tuple[str, ...], limit: Resource
+    view: JobView,
+    seq: Seq,
+    plugin: str,
+    stuck: Sequence[JobInfo],
+    lines: tuple[str, ...],
+    limit: Resource,
+    limit_words: str = "",
 ) -> Finding:
     """The finding that Inqueue jobs without placed pods reserve the room that the job needs."""
     minimum, by_job = view.job.get_min_resources(), {job.uid: _reserved_by(view, job) for job in stuck}
@@ -462,11 +438,12 @@ def stuck_jobs_finding(
     if all(job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks) for job in stuck):
         state = "Inqueue, but all pods have ended"
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
-    listed = (join_names(by_job, shown) for shown in (3, 2, 1))
-    headlines = [CauseHeadline(view.job.uid, "is not admitted", f"{jobs} {held_words}") for jobs in listed]
+    listed = [f"{join_names(by_job, shown)} {held_words}{end}" for end in (limit_words, "") for shown in (3, 2, 1)]
+    headlines = [CauseHeadline(view.job.uid, "is not admitted", words) for words in listed]
     headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    reasons = queue_index.hopeless_facts(view, stuck) or queue_index.hopeless_facts(view, stuck, lasting=False)
+    lasting = bool(queue_index.hopeless_facts(view, stuck))
+    reasons = queue_index.hopeless_facts(view, stuck, lasting=lasting)
     facts = [*reasons, *_left_behind_facts(view, stuck), without]
     if all(job.priority < view.job.priority for job in stuck):
         facts.append(f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.")
@@ -478,7 +455,9 @@ def stuck_jobs_finding(
     }
     first = stuck[0].uid
     delete = f"Delete PodGroup {first}; this releases {amounts[first]}."
-    advice = (_first_stuck_advice(view, stuck), Advice.queue_admin(delete, f"PodGroup/{first}:-"))
+    is_told = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
+    deletion = Advice.queue_admin(delete, f"PodGroup/{first}:-")
+    advice = (*_first_stuck_advice(view, stuck, is_told=is_told), deletion)
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)
     return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))

@@ -1,6 +1,6 @@
 """Indexes of queues and their jobs, built once per recording: scanning all queues for every answer is quadratic."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from itertools import chain, combinations
 from math import fsum
@@ -13,20 +13,23 @@ from vcdebug.amount_text import (
     count_noun,
     format_amount,
     format_amounts_apart,
+    format_resource,
     join_first_names,
     join_names,
     join_ranked_amounts,
     rank_by_amount,
     verb_for,
 )
+from vcdebug.explain.answer import Advice, Number, amount_numbers
 from vcdebug.explain.equation import QueueCheck
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.plugins import VetoReason
 from vcdebug.framework import hooks
 from vcdebug.framework.record import PopEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
@@ -379,3 +382,36 @@ def amounts_above_capability(
 
 _ROUNDING: Final = 1e-9
 """The part of a limit by which a sum of floats may exceed it."""
+
+
+def victim_queues(view: JobView, candidates: Sequence[TaskKey]) -> list[QueueName]:
+    """The queues of the refused candidates."""
+    owners = view.recording.owners.jobs
+    return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in candidates if key in owners))
+
+
+def not_above_share(
+    view: JobView,
+    plugin: str,
+    protected: Sequence[TaskKey],
+    seq: Seq,
+    smaller: Callable[[JobView, Sequence[QueueName]], Advice],
+) -> VetoReason:
+    """The reason that the candidates' queues hold no more than they deserve, with figures and advice."""
+    state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, protected)
+    lines, parts, numbers, satisfied = list[str](), list[str](), dict[str, Number](), True
+    for queue in queues:
+        figures = ("allocated", "deserved", "request")
+        allocated, deserved, request = (state.plugin_amount(plugin, queue, figure) for figure in figures)
+        for n in deserved.resource_names():
+            used, due = format_amounts_apart(n, allocated.get(n), deserved.get(n))
+            lines.append(f"queue {queue}, {n}: allocated {used} <= deserved {due}")
+        use, share = (format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
+        parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
+        numbers |= amount_numbers(f"queue.{queue}.allocated", allocated)
+        numbers |= amount_numbers(f"queue.{queue}.deserved", deserved)
+        satisfied = satisfied and request.less_equal(deserved)
+    verb = "deserves all it requests" if len(queues) == 1 else "deserve all they request"
+    free = f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
+    advice = Advice.queue_admin(free) if satisfied else smaller(view, queues)
+    return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))

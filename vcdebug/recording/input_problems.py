@@ -9,6 +9,7 @@ from typing import Final
 from vcdebug.actions import ACTIONS
 from vcdebug.amount_text import format_number
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
+from vcdebug.kube.taints import UNREADY_TAINTS, parse_taints
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
@@ -108,7 +109,7 @@ CIRCLE = (
     "queue for which predicates are asked"
 )
 POD_UNSEEN = "the scheduler does not see the pod at all: its job is short of it, and its node looks emptier"
-NODE_NOT_READY = "the scheduler does not read conditions: it places pods there unless a taint prevents it"
+NODE_NOT_READY = "the node has no not-ready or unreachable taint, so Volcano still places pods there"
 NODE_OVERFULL = "no pod that requests it fits there until pods terminate"
 
 
@@ -120,11 +121,12 @@ def overfull_dimensions(idle: Resource) -> list[str]:
 
 
 def unhealthy_nodes(recording: Recording) -> Iterator[Problem]:
-    """A Problem for each node that is not ready or overfull when the session opens."""
+    """A Problem for each node that is overfull when the session opens, or not ready without a taint that says so."""
     opening, odd = recording.timeline.opening_nodes, noteworthy_nodes(recording)
-    for name in recording.session.nodes:
+    for name, node in recording.session.nodes.items():
         ready = odd.get(name, "")
-        if ready:
+        # The scheduler reads no conditions; with the taint that goes with this one, all is as it should be.
+        if ready and not any(taint.key in UNREADY_TAINTS for taint in parse_taints(node.taints)):
             yield Problem("", f"Node {name}", "status.conditions", f"the condition Ready is {ready}", NODE_NOT_READY)
         below = overfull_dimensions(opening[name].idle)
         if below:

@@ -70,7 +70,7 @@ from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of, owner_names
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, owner_names
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
@@ -171,15 +171,22 @@ def _karpenter_facts(view: JobView, *, in_vain: bool = False) -> tuple[str, ...]
 
 
 def _condition_facts(view: JobView) -> tuple[str, ...]:
-    """A sentence about the pods for which a cluster autoscaler adds no node, if a gang fits in part; else empty."""
+    """A sentence about the pods for which the cluster's autoscaler adds no node, if a gang fits in part; else empty."""
     reasons = [view.job.task_scheduling_reason(task.uid)[0] for task in view.unplaced_tasks]
     placed = reasons.count("Schedulable")
-    if not 0 < placed < len(reasons):
+    if not 0 < placed < len(reasons) or not _has_autoscaler(view.recording):
         return ()
-    unplaced_pods = f"{len(reasons) - placed} of the {count_noun(len(reasons), 'Pending pod')}"
-    return (
-        f'A cluster autoscaler adds nodes for {unplaced_pods}: the condition of the other {placed} says "Schedulable".',
-    )
+    unplaced = len(reasons) - placed
+    pods = f"{unplaced} of the {count_noun(len(reasons), 'Pending pod')} {verb_for(unplaced, 'has')}"
+    given = f'After this cycle only {pods} the condition\'s reason "Unschedulable" (the other {placed}: "Schedulable")'
+    return (f"{given}, so the cluster's autoscaler adds nodes for {unplaced} only.",)
+
+
+@per_recording()
+def _has_autoscaler(recording: Recording) -> bool:
+    """Whether the snapshot shows an autoscaler of nodes: a node that Karpenter made, or a pod of cluster-autoscaler."""
+    made = any(KARPENTER_LABEL in node.labels for node in recording.session.nodes.values())
+    return made or any("cluster-autoscaler" in name_of(pod) for pod in recording.snapshot.objects_of("Pod"))
 
 
 def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:

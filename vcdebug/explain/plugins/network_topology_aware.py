@@ -188,7 +188,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
     rooms = hyper_node_rooms(view) if sub_job is None and not unlisted else []
-    facts = (*unlisted, checked, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)))
+    facts = (*unlisted, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)), checked)
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
@@ -413,7 +413,8 @@ def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> It
         if topology is not None and topology.highest_tier_name and tier is not None:
             name = f"highestTierName {topology.highest_tier_name} of the subGroupPolicy means tier {tier}"
             change = HIGHEST_TIER_NAME_SUBGROUP
-            yield f"{name}; releases before {join_names(change.fixed_in)} ignore it ({change.pull})."
+            fixed = join_names(sorted(change.fixed_in))
+            yield f"{name}; older releases ignore it (fixed in {fixed}: {change.pull})."
 
 
 def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:

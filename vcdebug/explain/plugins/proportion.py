@@ -12,7 +12,8 @@ from vcdebug.amount_text import format_amount
 from vcdebug.explain import equation, plugins
 from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.queue_findings import explain_queue_rejection, not_above_share
+from vcdebug.explain.queue_findings import explain_queue_rejection
+from vcdebug.explain.queue_index import not_above_share
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.grouping import group_by_key

@@ -48,8 +48,8 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod)
         if fact_and_advice is None and (lone := _group_of_each_pod(view, pod)):
-            # The fact that proves the cause stays first, such as the pods that hold the room.
-            return replace(finding, facts=finding.facts[:1]).with_additions(*lone, *finding.facts[1:])
+            # Not repairs: the pod waits for room with one PodGroup as well.
+            fact_and_advice = lone
         fact_and_advice = fact_and_advice or _split_replica(view, pod)
     if fact_and_advice is None:
         return finding

@@ -46,7 +46,7 @@ from vcdebug.snapshot.manifest import (
     status_of,
 )
 
-SKIP_FACT = "The scheduler skips the job until then."
+SKIP_FACT = "gang rejects such a job, so none of its pods is tried on a node."
 _DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 RUNNING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING)
 
@@ -269,7 +269,9 @@ def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFai
     pending = partial(CauseHeadline, job.uid, "is Pending")
     minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
     if valid >= job.min_available:
-        return pending(roles[0] if roles else "it has no pod that could be scheduled"), SKIP_FACT
+        met = f"The {count_noun(valid, 'pod')} that it has {verb_for(valid, 'meets')} minMember {job.min_available}"
+        skipped = f"{met}, but gang rejects the job as long as a role is short."
+        return pending(roles[0] if roles else "it has no pod that could be scheduled"), skipped if roles else SKIP_FACT
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"

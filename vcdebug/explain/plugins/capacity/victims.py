@@ -12,7 +12,7 @@ from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equati
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugins import VetoReason
-from vcdebug.explain.queue_findings import not_above_share, victim_queues
+from vcdebug.explain.queue_index import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.names import QueueName, Seq, TaskKey

@@ -385,3 +385,19 @@ def test_of_several_older_queues_the_oldest_with_a_stated_age_is_named() -> None
     conf = conf_of("gang", "predicates", actions="allocate")
     found = explained(_at(cluster(node("n1"), queues, runs, late, conf=conf), "v1.2.0"))
     assert "v1.2.0 may serve only queue eldest, which is older" in found.sentence
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("smaller", [1, 2])
+def test_a_job_that_is_tried_first_is_told_the_room_of_that_moment(first: bool, smaller: int) -> None:
+    """Its queue refuses it before a node is searched, and smaller jobs then take the room, or had taken it before."""
+    large, small = ("high", "") if first else ("", "high")
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="5", on="n1")]
+    others = [[pod_group(f"s{at}", priority_class=small), *pods(f"s{at}", 1, cpu="1")] for at in range(smaller)]
+    job = [pod_group("j", priority_class=large), *pods("j", 1, cpu="6")]
+    objects = [node("n1", cpu="8"), priority_class("high", 9), *old, *job]
+    found = explained(cluster(objects, *others, conf=conf_of("priority gang", "predicates proportion")))
+    (mixed,) = [one for one in (found.dominant, *found.contributing) if one.cause == "predicates-mixed"]
+    had = "n1 had 3 free (3 short)" if first else f"n1 has {3 - smaller} free ({3 + smaller} short)"
+    assert mixed.reason.endswith(f"it asks 6 cpu; {had}")
+    assert first is any(fact.startswith("j-0 was tried first; then default/s0-0") for fact in mixed.facts)

@@ -28,6 +28,7 @@ from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
     deadlocked_gangs,
+    fits_when_tried,
     own_users,
     passing_facts,
     room_takers,
@@ -283,6 +284,8 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
 def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures
 
+    at_end, fits = fits, fits_when_tried(fits)
+    is_earlier = fits is not at_end
     numbers, node, facts = dict[str, Number](), fits.nearest_node, list[str]()
     short = node.short if node is not None else ()
     if node is not None and short:
@@ -293,14 +296,15 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     if node is not None and short and len(fits.reason_histogram) == 1:
         several = len(fits.node_fits) > 1
         has_no_room = "no node has room" if several else f"the only node, {node.name}, has no room"
-        reason = f"{has_no_room} for {task.name}: {_nearest_words(task, node, several=several)}"
+        verb = "had" if is_earlier else "has"
+        reason = f"{has_no_room} for {task.name}: {_nearest_words(task, node, verb, several=several)}"
     else:
         words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
         task_misfit = f"{task.name} {words}"
         reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
         facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
     takers = room_takers(fits)
-    passing = [] if takers.tasks else passing_facts(fits)
+    passing = [] if takers.tasks else passing_facts(at_end, fits if is_earlier else None)
     held = (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)
     # In one line with the nearest node and its users, which together explain why an admitted job fits nowhere.
     if spread := _spread_out_facts(fits):
@@ -311,16 +315,17 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     movable, moving = own_users(fits)
     facts = [*deadlock, *movable, *facts]
     advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
-    finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, taker_evidence(takers))
+    when = proof_of(fits.seq if is_earlier else None, f"the nodes when {task.name} was tried")
+    finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, (*when, *taker_evidence(takers)))
     return finding.with_additions(Flaw.PASSED) if passing else finding
 
 
-def _nearest_words(task: TaskInfo, node: NodeFit, *, several: bool = True) -> str:
+def _nearest_words(task: TaskInfo, node: NodeFit, has: str = "has", *, several: bool = True) -> str:
     """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
     (name, missing), *further = node.short
     request = amount_text.format_named_amount(name, task.init_resreq.get(name))
     free = amount_text.format_amount(name, max(node.future_idle.get(name), 0.0))
-    nearest = f"{node.name} comes closest with" if several else f"{node.name} has"
+    nearest = f"{node.name} comes closest with" if several else f"{node.name} {has}"
     also_short = f"; also short: {amount_text.join_named_amounts(further)}" if further else ""
     return f"it asks {request}; {nearest} {free} free ({amount_text.format_amount(name, missing)} short{also_short})"
 

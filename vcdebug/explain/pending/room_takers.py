@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain.answer import Advice, Evidence
 from vcdebug.explain.job_view import JobView
@@ -134,21 +135,41 @@ def _return_facts(view: JobView, takers: Sequence[RoomTaker]) -> Iterator[str]:
             return
 
 
-def passing_facts(fits: NodeFits) -> list[str]:
-    """A sentence about other jobs' pods that this cycle placed on the nearest node, which reserves nothing."""
+def fits_when_tried(fits: NodeFits) -> NodeFits:
+    """The fit when allocate had last tried the job, where later placements took room that it lacked then as well."""
+    visits = fits.view.visits_of(ALLOCATE)[-1:]
+    seq = visits[0].events[-1][0] if visits and visits[0].tries else fits.seq
+    node = fits.nearest_node
+    if seq >= fits.seq or node is None or not node.short:
+        return fits
+    tried = NodeFits(fits.view, fits.task, seq)
+    nearest = tried.nearest_node
+    same = nearest is not None and nearest.short and (nearest.name, nearest.kind) == (node.name, node.kind)
+    return tried if same and not tried.free_nodes and passing_facts(fits, tried) else fits
+
+
+def passing_facts(fits: NodeFits, tried: NodeFits | None = None) -> list[str]:
+    """A sentence about other jobs' pods that this cycle placed on the nearest node, which reserves nothing; `tried`:
+    the fit before them all.
+    """
     node = fits.nearest_node
     if node is None or not node.short:
         return []
     placed = placements_before(fits.view.recording, fits.earliest_seq)
     tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
-    if not tasks:
+    if not tasks or (tried is not None and any(placed[task.key] <= tried.seq for task in tasks)):
         return []
     name = node.short[0][0]
     used = sum_resources(task.resreq for task in tasks).get(name)
     free = max(node.future_idle.get(name), 0.0) + used
     usage, total = (amount_text.format_amount(name, value) for value in (used, free))
-    started = f"{join_names(task.key for task in tasks)} started on {node.name} in this cycle and use {usage}"
-    return [f"{started} of the {total} {name} that were free; nothing is reserved for {fits.view.job.uid}."]
+    first, pods = fits.task.name, join_names(task.key for task in tasks)
+    started = f"{pods} started on {node.name} in this cycle and use {usage} of the {total} {name} that were free"
+    if tried is not None:
+        started = (
+            f"{first} was tried first; then {pods} took {usage} of the {total} {name} that were free on {node.name}"
+        )
+    return [f"{started}; nothing is reserved for {fits.view.job.uid}."]
 
 
 def jumping_facts(view: JobView) -> list[str]:

@@ -2,11 +2,13 @@
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import recorded_path
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.plan import describe_result
 
 
@@ -51,3 +53,60 @@ def test_a_job_that_waits_longer_is_not_said_to_fall_below_its_minimum(running: 
     raised = found["Submit default/b with a PriorityClass above 0, the priority of default/a"]
     said = "leaves default/a below minMember" if running else "default/a then stays Pending"
     assert (said,) == raised.outcome.costs
+
+
+def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_still_evicts() -> None:
+    recording = replay_cycle(load_snapshot(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing")))
+    first = searched(recording, "default/job-21").best_plans[0]
+    assert first.plan_words.endswith("(allocate before reclaim)")
+    assert "reserves room for 4 pods on node-009" == describe_result(first)
+    assert ("still evicts 4 pods of default/job-17, default/job-12",) == first.outcome.costs
+
+
+@pytest.mark.parametrize("running", [0, 1])
+def test_pods_of_a_gang_that_ran_are_left_to_their_controller(running: int) -> None:
+    group = pod_group("j", min_member=3, phase="Running" if running else "Inqueue")
+    found = proven(cluster(node("n1"), group, *pods("j", 1, on="n1" if running else ""), conf=CONF), "default/j")
+    verb = "Have the controller recreate" if running else "Create"
+    assert f"{verb} the 2 missing pods of the gang (like j-0)" in found
+
+
+@pytest.mark.parametrize(("plugin", "cpu", "is_behind"), [("overcommit", "8", True), ("proportion", "16", False)])
+def test_smaller_min_resources_rank_behind_a_node_if_later_pods_lack_room(
+    plugin: str, cpu: str, is_behind: bool
+) -> None:
+    group = pod_group("j", phase="Pending", min_resources={"cpu": "10"})
+    conf = CONF.replace("{name: gang}", f"{{name: gang}}, {{name: {plugin}}}")
+    limited = queue("default", capability={"cpu": "8"}) if plugin == "proportion" else queue("default")
+    found = proven(cluster(node("n1", cpu=cpu), limited, group, *pods("j", 1), conf=conf), "default/j")
+    smaller = next(words for words in found if words.startswith("default/j: minResources.cpu 10 ->"))
+    assert found[smaller].outcome.starts_only_a_part == is_behind
+    assert ("Add 1 node like n1" in [*found][: [*found].index(smaller)]) == is_behind
+
+
+@pytest.mark.parametrize(
+    ("priority", "first"), [("volcano-high", "Configuration: actions ->"), ("volcano-low", "Queue q3")]
+)
+def test_the_switch_that_lets_preempt_act_comes_first_only_for_a_job_of_higher_priority(
+    priority: str, first: str
+) -> None:
+    snapshot = load_snapshot(recorded_path("threads/1091-enqueue-before-preempt"))
+    edit = parse_edit(f"PodGroup/team/sleep-high:spec.priorityClassName={priority}")
+    found = searched(replay_cycle(edited_snapshot(snapshot, [edit])), "team/sleep-high").best_plans
+    assert (first, True) == (found[0].plan_words[: len(first)], found[0].is_proven)
+
+
+@pytest.mark.parametrize(("resource", "is_behind"), [("nvidia.com/gpu", True), ("cpu", False)])
+def test_half_of_the_devices_of_a_pod_is_proposed_behind_a_new_node(resource: str, is_behind: bool) -> None:
+    used = [pod_group("r", phase="Running"), *pods("r", 1, requests={resource: "4"}, on="n1")]
+    machine = node("n1", **{"cpu": "8", resource: "8"})
+    job = [pod_group("j"), *pods("j", 1, requests={resource: "8"})]
+    found = list(proven(cluster(machine, *used, *job, conf=CONF), "default/j"))
+    smaller = found.index(f"j-0: requests.{resource} 8 -> 4")
+    assert (found.index("Add 1 node like n1") < smaller) == is_behind
+
+
+def test_reclaim_that_no_queue_allows_is_tried_with_queues_that_allow_it() -> None:
+    recording = replay_cycle(load_snapshot(recorded_path("threads/4995-guarantee-does-not-work")))
+    words = [plan.plan_words for plan in searched(recording, "team/job-3").best_plans]
+    assert any(each.endswith("spec.reclaimable -> true of queue-1, queue-2") for each in words)

@@ -25,7 +25,7 @@ STEPS = (
         "4533-topology-aware-preemption-across-racks",
         Flaw.TOPOLOGY_BROKEN,
         "Upgrade Volcano",
-        "Places 2 pods on n-0, n-1",
+        "Reserves room for 2 pods on n-0, n-1",
     ),
     (
         "4690-small-jobs-pass-the-large-one",

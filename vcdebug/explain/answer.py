@@ -132,6 +132,9 @@ class Advice(NamedTuple):
     cannot_be_replayed: bool = False
     """Whether the advice changes something outside the scheduler, so that no replay can test it."""
 
+    comes_first: bool = False
+    """Whether the advice, which no replay can test, is the first step all the same."""
+
     @classmethod
     def for_owner(cls, text: str, *edits: str) -> Advice:
         """Advice to the job's owner, and advice to wait, which harms no job."""

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import closing
 
 from vcdebug.amount_text import count_noun
@@ -80,16 +80,20 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
         return
     yield make_paragraph("")
     yield make_paragraph("Fixes (tested on this snapshot)", "title")
+    yield from outside_advice_lines(explanation, [True])
     for number, remedy in enumerate(plans, start=1):
         yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
-    yield from outside_advice_lines(explanation)
+    yield from outside_advice_lines(explanation, [False])
 
 
-def outside_advice_lines(explanation: Explanation) -> Iterator[Block]:
-    """Advice about what is outside the scheduler, a line each."""
+def outside_advice_lines(explanation: Explanation, first: Container[bool] = (True, False)) -> Iterator[Block]:
+    """Advice about what is outside the scheduler, a line each: the first steps, the others, or both."""
     for line in explanation.advised:
-        if line.cannot_be_replayed:
-            yield make_paragraph(f"- Not tested: {line.text}  [{ADVICE_OWNER[line.harm]}]", indent=2)
+        if line.cannot_be_replayed and line.comes_first in first:
+            yield make_paragraph(
+                f"- {'First, not' if line.comes_first else 'Not'} tested: {line.text}  [{ADVICE_OWNER[line.harm]}]",
+                indent=2,
+            )
 
 
 def _edit_options(remedy: TriedPlan) -> str:

@@ -16,9 +16,10 @@ from vcdebug.amount_text import count_noun, format_number, is_quota_count
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of, status_of
@@ -67,6 +68,10 @@ class FixSize(NamedTuple):
     text: str
     """The text that replaces the placeholder `{amount}`."""
     edits: tuple[str, ...]
+
+
+REQUEST_ASPECT: Final = "request"
+"""The first word of the aspect of a smaller request."""
 
 
 class FixKind(IntEnum):
@@ -239,6 +244,19 @@ class FixSituation:
         if self.job is not None:
             return self.job.queue
         return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
+
+    def kept_queues(self) -> list[QueueName]:
+        """The other queues in which pods run, if reclaim may evict in none of them."""
+        jobs, queues = self.recording.session.jobs.values(), self.recording.session.queues
+        used = dict.fromkeys(job.queue for job in jobs if job.count_tasks(TaskStatus.RUNNING))
+        others = [name for name in used if name in queues and name != self.queue_name]
+        return others if not any(queues[name].reclaimable for name in others) else []
+
+    def outranks_running_pods(self) -> bool:
+        """Whether pods of lower priority run in the job's queue."""
+        job, jobs = self.job, self.recording.session.jobs.values()
+        lower = (each for each in jobs if job is not None and each.queue == job.queue and each.priority < job.priority)
+        return any(each.count_tasks(TaskStatus.RUNNING) for each in lower)
 
     def rank_fixes(self, fixes: Iterator[Fix]) -> list[Fix]:
         """Sort fixes by the causes they address, the dominant one first, then by kind and harm."""

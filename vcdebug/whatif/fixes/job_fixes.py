@@ -7,7 +7,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
 from vcdebug.explain.pending.gates.other_groups import minimum_source
-from vcdebug.explain.pending.gates.validity import MORE_SURGE, is_opened_by_scheduler, rolling_update
+from vcdebug.explain.pending.gates.validity import MORE_SURGE, RUNNING_STATUSES, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.grouping import split_names
@@ -15,7 +15,7 @@ from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, owners_of, spec_of, status_of
 from vcdebug.whatif.fixes import fix
 
 _MAX_ADDED_PODS = 32
@@ -93,7 +93,10 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
         roles = [role for role, count in missing_by_role.items() for _ in range(count)] + [""] * of_any
         names = [(f"{model.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(model, name, role))
-        words = f"create the {count_noun(missing, 'missing pod')} of {subject} (like {model.name})"
+        # By hand only where no controller is known, nor pods that it has created before.
+        is_controlled = bool(job.count_tasks(*RUNNING_STATUSES) or owners_of(model.manifest))
+        verb = "have the controller recreate" if is_controlled else "create"
+        words = f"{verb} the {count_noun(missing, 'missing pod')} of {subject} (like {model.name})"
         if rolling_update(JobView(situation.recording, job.uid)):
             words = MORE_SURGE
         quota_amounts = resourcequota.pod_quota_amounts(model)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
@@ -236,7 +237,7 @@ def _suitability_key(
 
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
-"""The usual order of actions, in which a missing one is inserted."""
+"""The order in which a missing action is inserted: placements before evictions."""
 _OPTIONAL_ACTIONS: Final = (PREEMPT, RECLAIM, GANG_PREEMPT, ENQUEUE, ALLOCATE, BACKFILL)
 _UNSAFE_PLUGINS: Final = (CONFORMANCE, PDB)
 """Plugins that protect critical pods and budgets; switching them off is never proposed."""
@@ -316,14 +317,16 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A fix that puts the actions into upstream's usual order."""
+    """A fix that puts the actions into the order of _ACTION_ORDER, in words by the pairs that change places."""
     configured = [name for name in situation.recording.conf.actions if name]
     others = (name for name in configured if name not in _ACTION_ORDER)
     ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
     if ordered != configured:
         actions = ", ".join(ordered)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", Cause.NODE_ORDER, "not-admitted")
-        words, edit = f'Configuration: actions -> "{actions}" (default order)', f'conf:actions="{actions}"'
+        swapped = [pair for pair in pairwise(configured) if ordered.index(pair[0]) > ordered.index(pair[1])]
+        changes = join_names(f"{later} before {earlier}" for earlier, later in swapped)
+        words, edit = f'Configuration: actions -> "{actions}" ({changes})', f'conf:actions="{actions}"'
         yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
 
 
@@ -335,9 +338,15 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
     if ENQUEUE in configured and evicting:
         actions = ", ".join(name for name in configured if name != ENQUEUE)
         words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
-        causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
+        # What the configuration intends, where the job outranks what runs in its queue, comes before a larger quota.
+        is_intended = PREEMPT in evicting and situation.outranks_running_pods()
+        causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT
         edit = f'conf:actions="{actions}"'
-        yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect=ENQUEUE)
+        edits, kept = [edit], situation.kept_queues() if evicting == [RECLAIM] else []
+        if kept:
+            words = f"{words}; spec.reclaimable -> true of {join_names(kept)}"
+            edits += [f"Queue/{name}:spec.reclaimable=true" for name in kept]
+        yield fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect=ENQUEUE)
         # Also without gang's vote in preempt, which upstream's default configuration does not have either.
         if PREEMPT in evicting and any(option.is_enabled(["enablePreemptable"]) for option in conf.options_of(GANG)):
             with_gang_words = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_amount, is_quota_count, join_names, verb_for
 from vcdebug.explain.answer import Cause, Explanation, Flaw
+from vcdebug.explain.decisions.evictions import evictions_by_preemptor
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
@@ -35,6 +36,7 @@ from vcdebug.whatif.fixes.fix import (
     known_amounts,
     placeholder_pods,
     total_request,
+    unit_of,
     without_placeholder_names,
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
@@ -88,10 +90,14 @@ class TrialOutcome(NamedTuple):
     """Whether the job is admitted, and has no pods yet."""
     reserved: str = ""
     """What minResources still reserves for missing pods, after an edit of minResources."""
+    starts_only_a_part: bool = False
+    """Whether these missing pods would not all have room."""
     assumed: AssumedPods | None = None
     """The pods assumed for an admitted job without pods; None if their size is unknown."""
     other_pods_on_added_nodes: str = ""
     """The pods of other jobs on added nodes without pods of the job, in words, which explains extra nodes."""
+    only_reserves: bool = False
+    """Whether the cycle pipelines all of its placed pods, and binds none."""
     pending_count: int = 0
     """The number of the job's pods that are still Pending."""
     has_flaw: bool = False
@@ -151,11 +157,12 @@ class FixTrials:
         has_new_cause = not explanation.scheduled and self._cause not in (explanation.cause_code, *HAS_CAUSES)
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
         outcome = outcome._replace(is_reached=outcome.is_reached and not outcome.has_flaw)
-        missing_words = ""
+        missing_words, is_part = "", False
         if explanation.scheduled and any("spec.minResources" in edit for edit in edits):
             base = FixSituation(self._base_recording, self._base_explanation)
-            missing_words = describe_missing_pods(recording, base)
-        return outcome._replace(fixes=tuple(propose_fixes(situation)) if has_new_cause else (), reserved=missing_words)
+            missing_words, is_part = describe_missing_pods(recording, base)
+        proposed = tuple(propose_fixes(situation)) if has_new_cause else ()
+        return outcome._replace(fixes=proposed, reserved=missing_words, starts_only_a_part=is_part)
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
@@ -185,6 +192,7 @@ class FixTrials:
             has_flaw=not {*self._flaws}.isdisjoint(explanation.dominant.flaws),
             keeps=f"keeps {count_noun(len(kept), 'pod')} of {join_names(dict.fromkeys(kept))}" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
+            only_reserves=after.bound.isdisjoint(placed),
             other_pods_on_added_nodes=_other_pods_on_added_nodes(after, self._node_names, {*placed.values()}),
         )
 
@@ -236,6 +244,9 @@ class PodPlaces(Struct, frozen=True):
     """The tasks without a node when the cycle opens."""
     placements: tuple[Effect, ...]
     """The placements of the cycle, bound or pipelined."""
+    bound: frozenset[TaskKey]
+    preemptors: Mapping[TaskKey, JobId]
+    """Evicted pod → the job that its eviction makes room for."""
 
     @classmethod
     def at_end(cls, recording: Recording) -> PodPlaces:
@@ -254,6 +265,8 @@ class PodPlaces(Struct, frozen=True):
                 TaskKey(key_of(pod)) for pod in recording.snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")
             ),
             (*effects.bound, *effects.pipelined),
+            frozenset(effect.task for effect in effects.bound),
+            {one.victim: job for job, each in evictions_by_preemptor(recording).items() for one in each},
         )
 
     def placed_pods_of(self, job: JobId) -> dict[TaskKey, NodeName]:
@@ -275,7 +288,13 @@ def _other_pods_on_added_nodes(after: PodPlaces, known: Collection[NodeName], ow
 
 def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
     ended = {task: owner for task, owner in before.tasks.items() if task not in after.tasks}
+    evicted_still = {task: owner for task, owner in after.evicted.items() if task in before.evicted}
     for verb, noun, owners_by_pod in (
+        (
+            "still evicts",
+            "pod",
+            {task: own for task, own in evicted_still.items() if after.preemptors.get(task) == job},
+        ),
         ("evicts", "pod", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", "pod", {task: owner for task, owner in ended.items() if task not in before.unplaced}),
         ("deletes", "Pending pod", {task: owner for task, owner in ended.items() if task in before.unplaced}),
@@ -293,21 +312,23 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         yield f"{join_names(waiting)} then {verb_for(len(waiting), 'stays')} Pending"
 
 
-def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
-    """What minResources still reserves for missing pods, and how much is free; empty if it reserves nothing."""
+def describe_missing_pods(recording: Recording, situation: FixSituation) -> tuple[str, bool]:
+    """What minResources still reserves for missing pods, empty for nothing, and whether they would lack room."""
     group, job = situation.pod_group, situation.job
     if group is None or not situation.own_pods or group.is_made_for_pods() or (job and has_all_pods(recording, job)):
-        return ""
+        return "", False
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
-    parts = []
+    parts, is_short = [], False
     for name, minimum in known_amounts(group.min_resource_list).items():
         lack = minimum - total_request(pods, name)
         if lack <= 0 or is_quota_count(name):
             continue
-        free = sum_resources(node.idle for node in recording.session.nodes.values())
-        text, idle = format_units(name, lack), format_amount(name, max(free.get(name), 0.0))
+        free = max(sum_resources(node.idle for node in recording.session.nodes.values()).get(name), 0.0)
+        is_short = is_short or lack * (1000 if unit_of(name) == "count" else 1) > free
+        text, idle = format_units(name, lack), format_amount(name, free)
         parts.append(f"{text} {name} ({idle} would be free)")
-    return f"its pods that are not there yet ask {join_names(parts)}" if parts else ""
+    rest = ", so not all of them start" if is_short else ""
+    return (f"its pods that are not there yet ask {join_names(parts)}{rest}" if parts else ""), is_short
 
 
 FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (

@@ -140,10 +140,15 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= minimum:
         shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
+    # A gang starts as a whole: where some of its pods run, the others existed.
+    is_lost = bool(view.job.count_tasks(*RUNNING_STATUSES)) and len(view.tasks) < minimum
+    if is_lost:
+        shortfall = f"has not recreated {count_noun(missing, 'pod')}"
     # A PodGroup of a single pod, or of a leader, is owned by that pod, which creates no others.
     owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = Advice.from_outside(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
+    create = create._replace(comes_first=is_lost)
     leaving = [task.name for task in view.tasks.values() if task.pod.deleting]
     if owner.startswith("StatefulSet ") and leaving:
         again = f"{owner} creates {leaving[0]} again only when the terminating pod of that name is gone"

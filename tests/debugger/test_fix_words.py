@@ -5,6 +5,7 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import recorded_path
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
@@ -110,3 +111,14 @@ def test_reclaim_that_no_queue_allows_is_tried_with_queues_that_allow_it() -> No
     recording = replay_cycle(load_snapshot(recorded_path("threads/4995-guarantee-does-not-work")))
     words = [plan.plan_words for plan in searched(recording, "team/job-3").best_plans]
     assert any(each.endswith("spec.reclaimable -> true of queue-1, queue-2") for each in words)
+
+
+@pytest.mark.parametrize(("release", "told"), [("", True), ("v1.15.0", False)])
+def test_a_name_that_older_releases_ignore_is_advised_first_if_the_release_is_unknown(release: str, told: bool) -> None:
+    snapshot = load_snapshot(recorded_path("threads/5189-tier-name-of-a-subgroup"))
+    edits = [parse_edit(f"flag:release={release}")] if release else []
+    advised = explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "team/topo").advised
+    first = [line.text for line in advised if line.comes_first]
+    assert [text.startswith("If Volcano is older than v1.15.0, v1.14.2, upgrade, or state") for text in first] == [
+        True
+    ] * told

@@ -58,7 +58,7 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
-from vcdebug.explain.pending.unread_settings import uncounted_roles
+from vcdebug.explain.pending.unread_settings import uncounted_roles, unread_tier_names
 from vcdebug.explain.plugins.gang import schedulable_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
@@ -125,6 +125,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     turns = _turn_facts(view) if first.cause in ROOM_CAUSES and view.detailed else ()
     # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
     dominant = first.with_additions(*_iter_additions(view, first.cause))
+    if first.cause == Cause.NO_HYPER_NODE:
+        dominant = dominant.with_additions(*unread_tier_names(view), in_front=True)
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)
     if first.cause not in HAS_CAUSES:
         dominant = dominant.with_additions(*uncounted_roles(view), in_front=True)

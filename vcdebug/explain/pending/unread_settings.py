@@ -21,6 +21,7 @@ from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import WorkloadFacts, annotations_of, key_of, object_in, object_list, spec_of
 
 _PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
@@ -67,6 +68,24 @@ def uncounted_roles(view: JobView) -> Iterator[str | Advice]:
         yield f"{rule}, so those do not count: any {job.min_available} pods start the job ({join_names(below)})."
         words = f"Set minMember (of a Volcano Job: minAvailable) to {total}, and the minimum of each role counts."
         yield Advice.from_outside(words)
+
+
+def unread_tier_names(view: JobView) -> Iterator[str | Advice]:
+    """Yields the tier that highestTierName of a subgroup means, and what to do if the release may ignore it."""
+    change, is_unknown = HIGHEST_TIER_NAME_SUBGROUP, not view.recording.snapshot.release.stated_name
+    fixed = join_names(sorted(change.fixed_in))
+    for policy in view.job.pod_group.sub_group_policies:
+        name = policy.network_topology.highest_tier_name if policy.network_topology is not None else ""
+        subgroups = [one for one in view.job.sub_jobs.values() if one.gid.endswith(f"/{policy.name}")]
+        tier = next((one.network_topology.hard_tier() for one in subgroups if one.network_topology is not None), None)
+        if name and tier is not None:
+            means = f"highestTierName {name} of the subGroupPolicy means tier {tier}"
+            yield f"{means}; older releases ignore it (fixed in {fixed}: {change.pull})."
+            keeps = f"upgrade, or state highestTierAllowed {tier} instead: the pods then wait for one HyperNode"
+            if is_unknown:
+                yield Advice.from_outside(f"If the release ignores highestTierName, {keeps}.")._replace(
+                    comes_first=True
+                )
 
 
 def uncounted_claims(view: JobView) -> Iterator[str]:

@@ -188,7 +188,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
     rooms = hyper_node_rooms(view) if sub_job is None and not unlisted else []
-    facts = (*unlisted, *(() if sub_job is None else _tier_name_facts(view, sub_job, highest)), checked)
+    facts = (*unlisted, checked)
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
@@ -404,17 +404,6 @@ def _minimum_for(view: JobView, sub_job: SubJobInfo | None) -> tuple[str, Resour
         pending = view.unplaced_tasks[: max(job.min_available - job.ready_task_num(), 1)]
         words = f"its {count_noun(job.min_available, 'pod')} (minMember)"
     return words, sum_resources(task.init_resreq for task in pending)
-
-
-def _tier_name_facts(view: JobView, sub_job: SubJobInfo, tier: int | None) -> Iterator[str]:
-    """Yields a sentence: the tier that highestTierName means, and which releases ignore the name."""
-    policies = [policy for policy in view.job.pod_group.sub_group_policies if sub_job.gid.endswith(f"/{policy.name}")]
-    for topology in (policy.network_topology for policy in policies):
-        if topology is not None and topology.highest_tier_name and tier is not None:
-            name = f"highestTierName {topology.highest_tier_name} of the subGroupPolicy means tier {tier}"
-            change = HIGHEST_TIER_NAME_SUBGROUP
-            fixed = join_names(sorted(change.fixed_in))
-            yield f"{name}; older releases ignore it (fixed in {fixed}: {change.pull})."
 
 
 def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:

@@ -81,11 +81,10 @@ def unread_tier_names(view: JobView) -> Iterator[str | Advice]:
         if name and tier is not None:
             means = f"highestTierName {name} of the subGroupPolicy means tier {tier}"
             yield f"{means}; older releases ignore it (fixed in {fixed}: {change.pull})."
-            keeps = f"upgrade, or state highestTierAllowed {tier} instead: the pods then wait for one HyperNode"
+            ignored = f"If the release ignores highestTierName, upgrade, or state highestTierAllowed {tier} instead"
             if is_unknown:
-                yield Advice.from_outside(f"If the release ignores highestTierName, {keeps}.")._replace(
-                    comes_first=True
-                )
+                advice = Advice.from_outside(f"{ignored}: the pods then wait for one HyperNode.")
+                yield advice._replace(comes_first=True)
 
 
 def uncounted_claims(view: JobView) -> Iterator[str]:

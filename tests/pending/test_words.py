@@ -242,7 +242,7 @@ def test_queue_finding_names_the_refused_pod() -> None:
     roomy = [*nodes("n1", "n2"), queue("default", capability={"cpu": "6"})]
     found = asked([*roomy, *wanted(2, cpu="4")])
     refusals = [one for one in (found.dominant, *found.contributing) if one.cause == "queue-not-allocatable"]
-    assert [True] == ["wanted-1 asks 4 cpu; its queue default uses 4 of" in one.full_text for one in refusals]
+    assert [True] == ["wanted-1 asks 4 cpu; its queue default used 4 of" in one.full_text for one in refusals]
 
 
 def test_explain_names_what_stopped_the_last_plan_of_a_gang_action() -> None:
@@ -342,6 +342,38 @@ def test_a_gang_that_lacks_room_for_one_pod_is_told_what_is_short_in_total() -> 
     assert "gang-discard" == found.cause_code
     assert "The 5 pods ask 20 cpu in total; 16 is free on all nodes (4 short)." in found.dominant.facts
     assert "Free 4 cpu, or add a node that has it." in found.advice_texts
+
+
+@pytest.mark.parametrize(
+    ("minimum", "action", "told"),
+    [
+        (
+            1,
+            "gangpreempt",
+            "since gangpreempt evicts the pods that a job has above its minMember together, not one by one",
+        ),
+        (4, "gangpreempt", "since gangpreempt evicts the pods of a job in bundles together, not one by one"),
+        (1, "preempt", ""),
+    ],
+)
+def test_pods_that_a_gang_action_evicts_together_are_told_as_such(minimum: int, action: str, told: str) -> None:
+    full = [node("n1", cpu="4"), *running("a", "n1", 4, cpu="1", min_member=minimum)]
+    found = asked([*full, *wanted(cpu="1")], f"enqueue, allocate, {action}")
+    facts = " ".join(found.dominant.facts)
+    assert told in facts
+    assert bool(told) is ("; by their amounts 1 would do" in facts)
+    assert bool(told) is ("not one by one" in facts)
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+@pytest.mark.parametrize("lost", [True, False])
+def test_evictions_on_other_nodes_than_the_reserved_ones_are_explained(elsewhere: bool, lost: bool) -> None:
+    """gangpreempt before allocate evicts although two nodes are free; allocate after it releases what it reserved."""
+    busy = running("a", "n3", 2, min_member=1)
+    objects = [*nodes(*(("n1", "n2", "n3") if elsewhere else ("n3",))), *busy, *wanted(1 + elsewhere, cpu="4")]
+    found = asked(objects, f"enqueue, gangpreempt{', allocate' if lost else ''}")
+    told = [fact for fact in found.dominant.facts if "the evictions are on n3: gangpreempt adds up what" in fact]
+    assert elsewhere is bool(told)
 
 
 def test_victims_that_were_not_needed_are_counted() -> None:

@@ -93,3 +93,37 @@ def test_a_plugin_that_would_have_allowed_it_is_no_protection(recording: Recordi
     answer = explain_by_name(recording, victim)
     assert "protect" not in answer.full_text
     assert not answer.advised
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_chance_is_named_only_where_the_node_with_the_milder_victim_has_the_same_score(tied: bool) -> None:
+    """A preferred affinity gives n1 the higher score. Of two nodes that are equal, the replay takes n1."""
+    here = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["fast" if not tied else "none"]}]}
+    affinity = {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 9, "preference": here}]}
+    }
+    classes = [priority_class("high", 10), priority_class("mid", 5)]
+    mid = [pod_group("mid", priority_class="mid"), *pods("mid", 1, cpu="2", on="n1", priority=5)]
+    low = [pod_group("low"), *pods("low", 1, cpu="2", on="n2", priority=1)]
+    high = [pod_group("high", priority_class="high"), *pods("high", 1, cpu="2", priority=10, affinity=affinity)]
+    objects = [
+        node("n1", cpu="2", labels={"disk": "fast"}),
+        node("n2", cpu="2"),
+        queue("default"),
+        *classes,
+        *mid,
+        *low,
+        *high,
+    ]
+    found = explain_by_name(
+        replay_cycle(
+            cluster(
+                *objects, conf=conf_of("priority conformance", "gang predicates nodeorder", actions="allocate, preempt")
+            )
+        ),
+        "default/high",
+    )
+    (milder,) = [fact for fact in found.dominant.facts if fact.startswith("n2 would have done as well (low-0")]
+    assert tied is ("n1, n2 have the same score (" in milder)
+    assert tied is ("so the real scheduler picks one at random" in milder)
+    assert tied is not ("in order of score" in milder)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_amounts_apart, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, Flaw, with_flaw
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
-from vcdebug.framework.record import HookEvent, Level
+from vcdebug.framework.record import PLACING_OPS, HookEvent, Level
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
@@ -25,7 +25,7 @@ from vcdebug.plugins import GANG
 from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
-from vcdebug.recording.state_before import idle_without, sum_resources, task_of
+from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 if TYPE_CHECKING:
@@ -130,6 +130,9 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | 
     yield from useless_facts(view.recording, planned)
     yield from with_flaw(Flaw.BELOW_DESERVED, _queue_left_facts(view, planned))
     yield from with_flaw(Flaw.MANY_VICTIMS, _fewer_victims_facts(view, planned))
+    own = [one for one in evictions if one.preemptor == view.job.uid]
+    reserved = [task.node_name for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
+    yield from elsewhere_facts(own[0].action, (one.node for one in own), reserved) if own else ()
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: str) -> Iterator[str]:
@@ -235,7 +238,30 @@ def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterat
             sufficient.append(victim.key)
     if 0 < len(sufficient) < len(evictions):
         all_words = "Both" if len(evictions) == 2 else f"All {len(evictions)}"
-        yield f"{all_words} are evicted; by their amounts {len(sufficient)} would do ({join_names(sufficient)})."
+        enough = f"by their amounts {len(sufficient)} would do ({join_names(sufficient)})"
+        yield f"{all_words} are evicted{_bundle_words(view, evictions)}; {enough}."
+
+
+def elsewhere_facts(action: str, freed: Iterable[NodeName], reserved: Sequence[NodeName]) -> Iterator[str]:
+    """Yields a sentence if a gang action evicts on nodes where it reserves no room for the job."""
+    unused = [node for node in dict.fromkeys(freed) if node and node not in reserved]
+    if unused and reserved:
+        places = (
+            f"{join_names(dict.fromkeys(reserved), MOST_NODES)}, the evictions are on {join_names(unused, MOST_NODES)}"
+        )
+        rule = f"{action} adds up what is free or evicted on all nodes that it searches"
+        yield f"Room is reserved on {places}: {rule}, and reserves it where the pods fit and score best."
+
+
+def _bundle_words(view: JobView, evictions: Sequence[Eviction]) -> str:
+    """A clause: a gang action evicts several pods of a job together; empty for actions that evict pod by pod."""
+    action, jobs = evictions[0].action, group_by_key((one.job, one) for one in evictions)
+    together = [view.session.jobs[uid] for uid, own in jobs.items() if len(own) > 1 and uid in view.session.jobs]
+    if view.facts_of(action).evicts_by_pod or not together:
+        return ""
+    # Its gang can spare the pods of a job that has its minimum without them.
+    which = "that a job has above its minMember" if all(job.is_ready() for job in together) else "of a job in bundles"
+    return f", since {action} evicts the pods {which} together, not one by one"
 
 
 def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
@@ -262,7 +288,24 @@ def milder_nodes_facts(recording: Recording, eviction: Eviction) -> Iterator[str
     milder = _milder_nodes(recording, eviction) if by_pod and eviction.preemptor in recording.owners.jobs else {}
     victim_words = join_names((f"{task.name} of priority {task.priority}" for task in milder.values()), MOST_NODES)
     if milder:
-        yield f"{join_names(milder, MOST_NODES)} would have done as well ({victim_words}): {ORDER_OF_NODES_NOTE}."
+        why = _node_order_words(recording, eviction, milder)
+        yield f"{join_names(milder, MOST_NODES)} would have done as well ({victim_words}): {why}."
+
+
+def _node_order_words(recording: Recording, eviction: Eviction, milder: Iterable[NodeName]) -> str:
+    """Why the action chose the eviction's node before these: chance where their scores are equal, else its order."""
+    # Imported here, since few answers compare scores.
+    from vcdebug.explain.decisions.node_choice import find_search, rank_nodes
+
+    placed = last_operation(recording, eviction.preemptor, eviction.end + 1, *PLACING_OPS)
+    search = find_search(recording, placed) if placed > eviction.seq else None
+    totals = {one.node: one.total for one in rank_nodes(recording, search.scores)} if search and search.scores else {}
+    score = totals.get(eviction.node)
+    tied = [name for name in milder if score is not None and totals.get(name) == score]
+    if score is None or not tied:
+        return ORDER_OF_NODES_NOTE
+    equal = f"{join_names((eviction.node, *tied), MOST_NODES)} have the same score ({format_number(score)})"
+    return f"{equal}, so the real scheduler picks one at random; it does not compare their victims' priorities"
 
 
 @per_recording()

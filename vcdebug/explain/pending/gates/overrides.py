@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, proof_of, reason_lines
+from vcdebug.explain.decisions.evictions import elsewhere_facts
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
@@ -234,7 +235,9 @@ def _lost_plan_finding(
     undo_seq, action = _find_undoing(view, seq, lost_tasks)
     cost, pods = count_noun(len(victims), "eviction"), count_noun(len(lost_tasks), "pod")
     reason = f"{action or 'a later action'} later in this cycle released the room reserved for its {pods}"
-    facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.",)
+    freed = (node for kind, _, node in statement.ops if kind == "evict")
+    elsewhere = elsewhere_facts(visit.action, freed, [*nodes])
+    facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.", *elsewhere)
     lost = {"pods.evicted": len(victims), "pods.lost": len(lost_tasks), "job.minAvailable": view.job.min_available}
     evidence = proof_of(seq, f"{visit.action} commits {cost}")
     evidence += proof_of(undo_seq, f"{action} releases the reservation of {lost_tasks[0]}")

@@ -238,7 +238,8 @@ def rejected_beside_a_victim(*, protected: bool) -> Snapshot:
     return cluster(node("n1", cpu="8"), limit, priority_class("top", 9), *low, high, *waiting, conf=conf)
 
 
-DROPS_ENQUEUE = 'Configuration: actions -> "allocate, preempt" (drops enqueue: preempt then acts for every job)'
+DROPPED = "drops enqueue: every job then counts as admitted, so preempt considers it"
+DROPS_ENQUEUE = f'Configuration: actions -> "allocate, preempt" ({DROPPED})'
 
 
 def test_fix_removes_enqueue_if_it_keeps_the_job_from_preempt() -> None:

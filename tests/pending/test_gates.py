@@ -198,10 +198,10 @@ def test_queues_that_are_not_reclaimable_are_named() -> None:
     assert "rich, vast have spec.reclaimable: false." in found.full_text
 
 
-def test_number_of_checked_hypernodes_agrees_with_its_verb() -> None:
+def test_number_of_checked_hypernodes_agrees_with_its_noun() -> None:
     group, *members = wanted(5, min_resources={"cpu": "20"})
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
-    for hosts, words in ((("n1",), "1 HyperNode was checked"), (("n1", "n2"), "2 HyperNodes were checked")):
+    for hosts, words in ((("n1",), "checked 1 HyperNode and"), (("n1", "n2"), "checked 2 HyperNodes and")):
         domains = [hyper_node(f"s-{host}", host) for host in hosts]
         found = asked([*nodes(*hosts), *domains, group, *members], PREEMPT, first=TOPOLOGY)
         assert words in found.full_text
@@ -222,7 +222,7 @@ def test_other_queues_refused_for_the_same_room_are_named() -> None:
     jobs = [manifest for at in ("a", "b") for manifest in (pod_group(at, queue=at), *pods(at, 1, cpu="6"))]
     snapshot = cluster(*CLASSES, queue("a"), queue("b"), *nodes("n1"), *jobs, conf=conf(PLAIN, first=first))
     found = explain_by_name(replay_cycle(snapshot), "default/a")
-    assert "default/b of another queue is rejected as well: neither queue uses what is free." in found.full_text
+    assert "default/b in queue b is rejected as well: neither queue uses what is free." in found.full_text
 
 
 def test_a_discarded_statement_shows_three_vetoes_at_most() -> None:

@@ -139,7 +139,7 @@ def test_a_role_that_the_minimum_does_not_ask_for_is_named(
     waits = labelled(pods("j", 1, cpu="99"), **{"ray.io/group": role})
     group = pod_group("j", min_member=minimum, phase="Running", min_task_member=minimums)
     found = explained(cluster(node("n1"), group, ready, waits, conf=conf_of("gang", "predicates")))
-    fact = "minMember 2 is met by 2 ready pods (2 cpu; none of gpu: it counts pods of any role; subGroupPolicy"
+    fact = "2 ready pods meet minMember 2 (2 cpu; none of gpu: it counts pods of any role; subGroupPolicy"
     assert told is any(each.startswith(fact) for each in found.dominant.facts)
     assert told is any("none of gpu" in each for each in found.dominant.facts)
 

@@ -161,7 +161,8 @@ FIELDS = (
         "A higher tier decides alone",
         TURNS,
         "explain team/b",
-        "Tier 1 (conformance) already named victims, so gang in tier 2, capacity in tier 2 were not consulted",
+        "Tier 1 (conformance) named the victims; a later tier is asked only if no earlier one names any, so gang in "
+        "tier 2, capacity in tier 2 were not consulted",
     ),
     claim(
         "Where no plugin decides an order, index, creation and UID do",

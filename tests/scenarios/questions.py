@@ -39,7 +39,7 @@ QUESTIONS = (
     Question(
         4971,
         "predicates-mixed",
-        ("no node has room for spark-2", "minMember 1 is met by 2 ready pods, so gang does not block the other 3"),
+        ("no node has room for spark-2", "2 ready pods meet minMember 1, so gang does not hold back the other 3"),
         {"short.cpu": 8},
     ),
     Question(
@@ -299,7 +299,7 @@ QUESTIONS = (
     Question(
         1901,
         "enqueue-overcommit",
-        ("sla permits it, but overcommit rejects it in the same tier (2), and one rejection decides a tier",),
+        ("sla permits the job, but overcommit in the same tier (2) rejects it: within a tier one rejection wins",),
         {"short.cpu": 4},
         advice="Move sla into an earlier tier than overcommit",
     ),
@@ -411,7 +411,7 @@ QUESTIONS = (
     Question(
         4995, "queue-capability", ("faked-root has 8 of its capability 9", "queue-2 have spec.reclaimable: false")
     ),
-    Question(5896, "places", ("reclaim evicts team/c-run-8", "Tier 1 (conformance) already named victims")),
+    Question(5896, "places", ("reclaim evicts team/c-run-8", "Tier 1 (conformance) named the victims")),
     Question(
         1301, "predicates-mixed", ("4040 is already used by spark-1-driver on n1, spark-2-driver on n2",), advice="4040"
     ),

@@ -118,8 +118,7 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
         names = " and ".join(f"{join_names(some)}{reason}" for reason, some in earlier.items())
         verb = verb_for(sum(len(some) for some in earlier.values()), "is")
         _, reason, remark = orders[uid, others[0]]
-        rest = f"{reason}; then {join_names(others, 3)}"
-        first_words = f"Of the {len(jobs)} jobs with Pending pods in queue {queue}, it is tried first{rest}."
+        first_words = f"It is tried before {join_names(others, 3)} of the same queue{reason}."
         before = f"Before it, {names} of the same queue {verb} tried."
         turns[uid] = (before,) if earlier else (first_words, remark) if remark else (first_words,)
     return turns

@@ -279,7 +279,8 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
     protecting = ((one.vote.plugin, f": {one.note}" if one.note else "") for one in unasked if one.protects)
     objections = join_names(f"{plugin} would protect {eviction.victim}{note}" for plugin, note in protecting)
     were = f"{verb_for(len(unasked), 'was')} not consulted{f' ({objections})' if objections else ''}"
-    yield f"Tier {eviction.tier} ({' and '.join(deciders)}) already named victims, so {plugins} {were}."
+    rule = "a later tier is asked only if no earlier one names any"
+    yield f"Tier {eviction.tier} ({' and '.join(deciders)}) named the victims; {rule}, so {plugins} {were}."
 
 
 def milder_nodes_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:

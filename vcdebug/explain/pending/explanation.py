@@ -206,8 +206,8 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
 
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
     """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
-    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}{_roles_words(view)}"
-    yield f"{met}, so gang does not block the other {len(view.unplaced_tasks)}."
+    met = f"{count_noun(ready, 'ready pod')} {verb_for(ready, 'meets')} minMember {view.job.min_available}"
+    yield f"{met}{_roles_words(view)}, so gang does not hold back the other {len(view.unplaced_tasks)}."
     excess, group = cluster_excess(view), view.job.pod_group
     if excess and ENQUEUE in view.actions:
         yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."

@@ -242,8 +242,7 @@ def _too_few_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
             Advice.for_owner(f"Request {count_noun(free, kind)} per {each}, with more memory or cores of it."),
             Advice.cluster_admin(f"Add a node with {count_noun(asked, 'card')}."),
         )
-        rest = "free slices on the same card do not help"
-        yield ConstraintFailure(f"{who} from another physical card: {asked} asked, {have}; {rest}", advice)
+        yield ConstraintFailure(f"{who} from another physical card: {asked} asked, {have}", advice)
 
 
 def _parts_of_npus(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -182,8 +182,8 @@ def no_hyper_node(view: JobView) -> Finding | None:
     tried = _hyper_nodes_up_to(view, highest)
     within = f"up to tier {highest} " if highest is not None else ""
     reason = f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
-    were = f"{count_noun(len(tried), 'HyperNode')} {verb_for(len(tried), 'was')}"
-    checked = f"{were} checked by {event.plugin}, so no pod was tried on a node."
+    found = f"checked {count_noun(len(tried), 'HyperNode')} and found none with room"
+    checked = f"{event.plugin} {found}, so no pod was tried on a node."
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)

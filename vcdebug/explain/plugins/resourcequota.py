@@ -104,8 +104,8 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     holders, facts = quota_holders(view.recording, namespace, name), list[str]()
     pods = [holder.pod for holder in holders if first.minimum and f"{namespace}/{holder.pod}" in view.tasks]
     if pods:
-        again = f"{RESOURCEQUOTA} adds its minResources again: its own pod is already counted"
-        facts.append(f"The quota counts {join_names(pods)} of this job, and {again}.")
+        twice = f"{RESOURCEQUOTA} counts {join_names(pods)} of this job twice"
+        facts.append(f"{twice}: in what the quota has used, and in minResources, which is added to it.")
     facts += [f"Used by: {join_holders(holders)}."] if holders else []
     scaled = {"quota.hard": first.hard, "quota.used": first.used, f"short.{name}": first.exceeded_by}
     numbers = {key: amount_number(name, _scale_nano(name, value)) for key, value in scaled.items()}

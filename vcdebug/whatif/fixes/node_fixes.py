@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.no_node import filters_are_off
@@ -337,7 +337,9 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
     evicting = [name for name in dict.fromkeys(configured) if conf.facts_of(name).evicts]
     if ENQUEUE in configured and evicting:
         actions = ", ".join(name for name in configured if name != ENQUEUE)
-        words = f'Configuration: actions -> "{actions}" (drops enqueue: {join_names(evicting)} then acts for every job)'
+        considers = f"{join_names(evicting)} {verb_for(len(evicting), 'considers')} it"
+        drops = f"drops enqueue: every job then counts as admitted, so {considers}"
+        words = f'Configuration: actions -> "{actions}" ({drops})'
         # What the configuration intends, where the job outranks what runs in its queue, comes before a larger quota.
         is_intended = PREEMPT in evicting and situation.outranks_running_pods()
         causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT

@@ -194,8 +194,10 @@ def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     if not is_unused or not total:
         return ()
     other_jobs = join_first_names((job.uid for job in rejected if job.queue != view.queue.name), total)
-    are = verb_for(total, "is")
-    return (f"{other_jobs} of another queue {are} rejected as well: neither queue uses what is free.",)
+    queues = [queue for queue in by_queue if queue != view.queue.name]
+    of_them = f"queue {queues[0]}" if len(queues) == 1 else f"queues {join_names(queues)}"
+    none = "neither queue" if len(queues) == 1 else "none of these queues"
+    return (f"{other_jobs} in {of_them} {verb_for(total, 'is')} rejected as well: {none} uses what is free.",)
 
 
 MAX_NAMED_NODES = 3
@@ -266,7 +268,10 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
         return ()
     name, deserved = limit.first_dimension, Resource.from_list(view.queue.deserved or {})
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
-    share = f"{plugin} divides the cluster's {total} among queues with jobs{_format_weight(view, plugin)}"
+    weight = (
+        f"queue {view.queue.name} has weight {view.queue.weight} of {queue_index.weight_of_used_queues(view.recording)}"
+    )
+    share = f"{plugin} divides the {total} of the cluster by weight among queues with jobs; {weight}"
     unread = f"; it ignores spec.deserved ({format_amount(name, deserved.get(name))})" if deserved.get(name) > 0 else ""
     return (f"{share}{unread}.",)
 

@@ -159,7 +159,7 @@ def test_tested_fixes_are_printed_as_edits_for_set() -> None:
     code, out, _ = call(["explain", BLOCKED, JOB, "--prove", "--json"])
     remedies = json.loads(out)["remedies"]
     first = remedies[0]
-    assert (2, True, True, "cluster", None) == (code, first["proven"], first["scheduled"], first["harm"], first["next"])
+    assert (2, True, True, "job", None) == (code, first["proven"], first["scheduled"], first["harm"], first["next"])
     edits = [word for edit in first["edits"] for word in ("--set", edit)]
     again, out, _ = call(["explain", BLOCKED, JOB, "--json", *edits])
     assert (0, "scheduled") == (again, json.loads(out)["outcome"])

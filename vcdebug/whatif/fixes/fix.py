@@ -70,10 +70,6 @@ class FixSize(NamedTuple):
     edits: tuple[str, ...]
 
 
-REQUEST_ASPECT: Final = "request"
-"""The first word of the aspect of a smaller request."""
-
-
 class FixKind(IntEnum):
     """Kinds of changes, in the order in which a maintainer would propose them."""
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.explain.answer import ADVICE_OWNER, AdviceHarm
-from vcdebug.whatif.fixes.fix import REQUEST_ASPECT, Fix, FixKind
+from vcdebug.whatif.fixes.fix import Fix, FixKind
 from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, TrialOutcome
 
 
@@ -122,9 +122,8 @@ class TriedPlan(Struct, frozen=True):
         of the nearer owner (job, queue, cluster), then the one with fewer changes and side effects.
         """
         plan, costs = self.plan, self.outcome.costs
-        ranks = [*map(_rank_of_fix, plan.fixes, plan.amounts)]
-        kind = max(kind for kind, _ in ranks)
-        force = max(*(_FORCE.get(cost.partition(" ")[0], 0) for cost in costs), *(force for _, force in ranks), 0)
+        force = max(_FORCE.get(cost.partition(" ")[0], 0) for cost in ("", *costs))
+        kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
         # A smaller gang of which pods stay Pending is no substitute for room for all of them.
         is_part = kind is FixKind.SMALLER and self.outcome.pending_count
         if is_part or self.outcome.starts_only_a_part:
@@ -135,16 +134,16 @@ class TriedPlan(Struct, frozen=True):
 _FORCE = {"evicts": 1, "ends": 2}
 
 
-def _rank_of_fix(fix: Fix, amount: int | None) -> tuple[FixKind, int]:
-    """(kind, force) of a fix; a request below half of the present one ranks as late as OTHER_PODS, and half of a pod's
-    devices behind changes of order, as evictions do.
-    """
-    if fix.kind is not FixKind.SMALLER or fix.amount is None or amount is None:
-        return fix.kind, 0
-    is_of_devices = fix.amount.unit == "count" and fix.aspect.startswith(REQUEST_ASPECT)
-    if is_of_devices and amount * 2 <= fix.amount.failing:
-        return FixKind.OTHER_PODS, _FORCE["evicts"]
-    return FixKind.OTHER_PODS if amount * 2 < fix.amount.failing else fix.kind, 0
+def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
+    """The kind of a fix; a request below half of the present one ranks as late as OTHER_PODS."""
+    if (
+        fix.kind is FixKind.SMALLER
+        and fix.amount is not None
+        and amount is not None
+        and amount * 2 < fix.amount.failing
+    ):
+        return FixKind.OTHER_PODS
+    return fix.kind
 
 
 def combined_plan(fixes: Iterable[Fix], kinds: Container[FixKind], base_fixes: tuple[Fix, ...] = ()) -> FixPlan:

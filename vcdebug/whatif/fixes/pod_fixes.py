@@ -132,7 +132,7 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             subject = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
             words = f"{subject}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = tuple(edit for pod in pods for edit in _iter_request_edits(situation, pod, container, resource))
-            aspect = f"{fix.REQUEST_ASPECT} of {present} {resource} in container {container}"
+            aspect = f"request of {present} {resource} in container {container}"
             kind = fix.FixKind.SMALLER
             yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, amount=amount, kind=kind, aspect=aspect)
 

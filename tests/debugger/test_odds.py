@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pickle
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.framework.record import BestEvent, RandomEvent
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.odds import RUNS_OF_AN_ANSWER, SeedDraws, chance_sentence, run_draw, tally_draws
+from vcdebug.whatif.odds import SeedDraws, run_draw, tally_draws
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -75,35 +75,3 @@ def test_pickled_draws_contain_only_the_snapshot() -> None:
     draws = SeedDraws(base.snapshot, base)
     assert (SeedDraws, (base.snapshot,)) == draws.__reduce__()
     assert draws(3) == pickle.loads(pickle.dumps(draws))(3)
-
-
-def test_an_answer_says_in_how_many_runs_the_job_has_another_outcome() -> None:
-    base = replay_cycle(free_choice())
-    draws = [*map(SeedDraws(base.snapshot), range(1, RUNS_OF_AN_ANSWER + 1))]
-    placed = len([draw for draw in draws if "default/second" in draw.placed_jobs])
-    is_placed = any(job.job == "default/second" and job.base for job in tally_draws(base, draws).jobs)
-    count, outcome = (RUNS_OF_AN_ANSWER - placed, "stays Pending") if is_placed else (placed, "is scheduled")
-    assert f"In {count} of 12 runs with other random choices it {outcome}: see vcdebug odds." == chance_sentence(
-        base, "default/second"
-    )
-    assert chance_sentence(base, "default/first") == ""
-
-
-def two_equal_victims(*, of_one_job: bool) -> Snapshot:
-    """A preemptor, and two full nodes that score equally, with the pods of one job or of two jobs."""
-    owners = ("low", "low") if of_one_job else ("low", "other")
-    victims = [
-        one for i, owner in enumerate(owners) for one in pods(owner, 1, cpu="2", on=f"n{i}", prefix=f"{owner}-on-n{i}")
-    ]
-    groups = [pod_group(owner, phase="Running", min_member=0) for owner in dict.fromkeys(owners)]
-    high = pod_group("high", priority_class="top")
-    conf = conf_of("priority gang conformance", "predicates nodeorder", actions="allocate, preempt")
-    nodes = (node("n0", cpu="2"), node("n1", cpu="2"))
-    waiting = pods("high", 1, cpu="2", priority=9)
-    return cluster(*nodes, queue("default"), priority_class("top", 9), *groups, victims, high, waiting, conf=conf)
-
-
-def test_other_victims_by_chance_count_only_if_they_are_of_other_jobs() -> None:
-    found = chance_sentence(replay_cycle(two_equal_victims(of_one_job=False)), "default/high")
-    assert "runs with other random choices pods of default/" in found
-    assert chance_sentence(replay_cycle(two_equal_victims(of_one_job=True)), "default/high") == ""

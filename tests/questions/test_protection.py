@@ -1,14 +1,17 @@
-"""Plugins that would have protected an evicted pod but did not vote: `ask evicted` and explain agree."""
+"""Plugins that would have protected an evicted pod but did not vote, and pods that no plugin is asked about."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
+from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.victims import explain_eviction
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -127,3 +130,22 @@ def test_chance_is_named_only_where_the_node_with_the_milder_victim_has_the_same
     assert tied is ("n1, n2 have the same score (" in milder)
     assert tied is ("so the real scheduler picks one at random" in milder)
     assert tied is not ("in order of score" in milder)
+
+
+def test_each_question_about_a_running_pod_without_a_job_has_a_reply_or_says_what_it_lacks() -> None:
+    lone = pod("lone", on="n1", requests={"cpu": "1"}, priority=0)
+    waiting = (priority_class("high", 10), pod_group("high", priority_class="high"), pods("high", 1, cpu="2"))
+    recording = replay_cycle(
+        cluster(
+            node("n1", cpu="2"),
+            queue("default"),
+            lone,
+            *waiting,
+            conf=conf_of("priority conformance", "gang predicates nodeorder", actions="allocate, preempt"),
+        )
+    )
+    for question in QUESTIONS:
+        with suppress(NotFoundError):
+            assert question.answer(recording, "default/lone").sentence
+    reply = explain_eviction(recording, "default/lone")
+    assert ("It belongs to no job of this cycle, and only pods of jobs are evicted.",) == reply.lines

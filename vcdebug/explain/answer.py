@@ -135,6 +135,11 @@ class Advice(NamedTuple):
     comes_first: bool = False
     """Whether the advice, which no replay can test, is the first step all the same."""
 
+    @property
+    def untested_text(self) -> str:
+        """The text of advice that no replay can test, as it stands beside tested fixes."""
+        return f"{'First, not' if self.comes_first else 'Not'} tested: {self.text}"
+
     @classmethod
     def for_owner(cls, text: str, *edits: str) -> Advice:
         """Advice to the job's owner, and advice to wait, which harms no job."""
@@ -368,6 +373,10 @@ class Explanation(Struct, frozen=True):
         """The first line and the facts that prove it."""
         return self.dominant.full_text
 
+    def outside_advice(self, *, first: bool) -> list[Advice]:
+        """Advice about what is outside the scheduler: the steps that come first, or the others."""
+        return [line for line in self.advised if line.cannot_be_replayed and line.comes_first is first]
+
     @property
     def advice_texts(self) -> tuple[str, ...]:
         """The texts of the advice, one per line."""
@@ -454,3 +463,27 @@ class NamedQuestion(Struct, frozen=True):
             kinds = ", ".join(self.subject_kinds[:-1])
             words = f"{kinds} or {self.subject_kinds[-1]}" if kinds else self.subject_kinds[-1]
             raise VcdebugError(f"ask {self.name} needs a subject", f"name a {words}")
+
+
+class OtherOutcomes(NamedTuple):
+    """What an answer adds about outcomes that the replayed cycle does not show; empty texts for nothing to add."""
+
+    chance: str = ""
+    """In how many runs with other random choices the job fares otherwise."""
+    releases: str = ""
+    """Under which releases it fares otherwise, if the snapshot names none."""
+    agreement: str = ""
+    """That all releases give the same outcome, if the snapshot names none."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Why the job may fare otherwise on the cluster."""
+        return [text for text in (self.chance, self.releases) if text]
+
+    def build_document(self) -> dict[str, object]:
+        """The warnings as members of an answer's JSON document."""
+        texts = {"chance": self.chance, "otherReleases": self.releases}
+        return {key: text for key, text in texts.items() if text}
+
+
+NO_OTHER_OUTCOMES: Final = OtherOutcomes()

@@ -124,6 +124,22 @@ class Release:
         return Release(name, forms, name, "near" if trust == "exact" else trust)
 
 
+# Compared by identity: what a cache has kept for another release of this name would be consulted by no rule.
+@dataclass(frozen=True, slots=True, eq=False)
+class ListeningRelease(Release):
+    """A release that records which changes the rules consult."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    consulted_changes: dict[str, None] = field(default_factory=dict)
+
+    def has_older_form(self, change: Change) -> bool:
+        # A dict, since the order of the questions is kept and must not depend on string hashes.
+        self.consulted_changes[change.id] = None
+        return Release.has_older_form(self, change)
+
+
 NEWEST = Release()
 
 

@@ -74,9 +74,10 @@ class Picture(Struct, frozen=True):
 Block = Table | Code | Listed | Paragraph | Picture
 
 
-def release_paragraph(release: Release, lead: str = "") -> Paragraph:
+def release_paragraph(release: Release, lead: str = "", addition: str = "") -> Paragraph:
     """The replayed release and how far the replay can be trusted, for the place below an answer's first line."""
-    return make_paragraph(f"{capitalize_first(lead + release.describe_trust())}.", "muted", 2)
+    text = f"{capitalize_first(lead + release.describe_trust())}."
+    return make_paragraph(f"{text} {addition}" if addition else text, "muted", 2)
 
 
 def iter_release_paragraphs(names: Mapping[Release, Sequence[str]]) -> Iterator[Paragraph]:

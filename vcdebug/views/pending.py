@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_count, join
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import closest_name_hint
-from vcdebug.explain.answer import ADVICE_OWNER, Explanation, Finding, age_text
+from vcdebug.explain.answer import ADVICE_OWNER, NO_OTHER_OUTCOMES, Explanation, Finding, OtherOutcomes, age_text
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
@@ -44,24 +44,35 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
-def explanation_table(recording: Recording, answer: Explanation, tested: Sequence[str] | None = None) -> Table:
-    """The explanation of a job or pod, with its gang's picture and tested fixes."""
-    table = pending_table(answer, recording.job_names, tested)
+class AnswerTrials(NamedTuple):
+    """What replays of the snapshot add to an answer."""
+
+    fixes: Sequence[str] = ()
+    """Tested fixes, in words."""
+    others: OtherOutcomes = NO_OTHER_OUTCOMES
+
+
+NO_TRIALS: Final = AnswerTrials()
+
+
+def explanation_table(recording: Recording, answer: Explanation, trials: AnswerTrials = NO_TRIALS) -> Table:
+    """The explanation of a job or pod, with its gang's picture and what replays add to it."""
+    table = pending_table(answer, recording.job_names, trials)
     if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
         return table
     return replace(table, header=(gang_line(recording, len(recording), answer.job), *table.header))
 
 
-def pending_table(answer: Explanation, names: JobNames, tested: Sequence[str] | None = None) -> Table:
+def pending_table(answer: Explanation, names: JobNames, trials: AnswerTrials = NO_TRIALS) -> Table:
     """An explanation: its sentence above, tested fixes or else advice, its evidence and steps as rows."""
     rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, names, tested)))
+    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, names, trials)))
 
 
-def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[str] | None) -> Iterator[Line]:
+def _iter_pending_head(answer: Explanation, names: JobNames, trials: AnswerTrials) -> Iterator[Line]:
     style: Style = "good" if answer.scheduled else "bad"
     mark = YES if answer.scheduled else NO
     yield make_line(Piece(f"{mark} {answer.cause_code}", style), muted_piece("   the cause, in docs/causes.md"))
@@ -69,16 +80,25 @@ def _iter_pending_head(answer: Explanation, names: JobNames, tested: Sequence[st
     yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
     if group_fact := names.group_facts.get(answer.job):
         yield make_line(f"  {group_fact}")
+    yield from (make_line(Piece(f"  {text}", "warn")) for text in trials.others.warnings)
     if answer.doubt:
         yield make_line(Piece(f"Caution: this answer can be wrong: {answer.doubt}", "warn"))
     yield from (make_line(muted_piece(f"  {text}")) for text in answer.dominant.lines)
     for finding in answer.contributing:
         yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
-    for number, fix in enumerate(tested or (), start=1):
-        yield make_line(Piece(f"fix {number} ", "good"), fix)
-    for advice in () if tested else answer.advice_texts:
-        yield make_line(muted_piece("try   "), advice)
+    yield from _iter_fix_lines(answer, trials.fixes)
     yield ()
+
+
+def _iter_fix_lines(answer: Explanation, fixes: Sequence[str]) -> Iterator[Line]:
+    """Tested fixes between the steps that no replay can test, else all advice."""
+    if not fixes:
+        yield from (make_line(muted_piece("try   "), advice) for advice in answer.advice_texts)
+        return
+    yield from (make_line(line.untested_text) for line in answer.outside_advice(first=True))
+    for number, fix in enumerate(fixes, start=1):
+        yield make_line(Piece(f"fix {number} ", "good"), fix)
+    yield from (make_line(line.untested_text) for line in answer.outside_advice(first=False))
 
 
 def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:

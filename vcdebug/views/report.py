@@ -19,7 +19,6 @@ from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.conf import conf_table, problems_table
 from vcdebug.views.document import (
@@ -148,9 +147,7 @@ def _why_section(recording: Recording, explained: Sequence[SurveyedJob], *, name
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
     answers = [job.explanation for job in explained[:MAX_EXPLAINED]]
-    explanations = list(
-        starmap(partial(_explanation_section, recording.job_names), _iter_with_fixes(recording, answers))
-    )
+    explanations = list(starmap(partial(_explanation_section, recording), _iter_with_fixes(recording, answers)))
     not_shown = len(explained) - len(explanations)
     rows = [Row(job.explanation.job, _cause_cells(job)) for job in explained] if len(explained) > 1 else []
     blocks: tuple[Block, ...] = (Table("", CAUSE_COLUMNS, rows),) if rows else ()
@@ -178,8 +175,11 @@ def _iter_with_fixes(
         if search is not None:
             left -= search.trial_count * len(recording)
             if plans := short_plans(search):
-                outside = [f"Not tested: {line.text}" for line in answer.advised if line.cannot_be_replayed]
-                yield answer, "Fixes (tested on this snapshot):", [*map(describe_short_plan, plans), *outside]
+                first, others = (
+                    [line.untested_text for line in answer.outside_advice(first=first)] for first in (True, False)
+                )
+                fixes = [*first, *map(describe_short_plan, plans), *others]
+                yield answer, "Fixes (tested on this snapshot, but for those that say otherwise):", fixes
                 continue
             reason = f"none found in {count_noun(search.trial_count, 'replay')}"
         elif not short_trial_count(recording):
@@ -189,19 +189,23 @@ def _iter_with_fixes(
         yield answer, f"Suggested fixes ({reason}; explain --prove searches longer):", list(answer.advice_texts)
 
 
-def _explanation_section(names: JobNames, answer: Explanation, fixes_title: str, fixes: Sequence[str]) -> Section:
+def _explanation_section(recording: Recording, answer: Explanation, fixes_title: str, fixes: Sequence[str]) -> Section:
     verb = "is scheduled" if answer.scheduled else "is Pending"
     title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
-    return Section(title, tuple(_iter_reason_blocks(answer, names, fixes_title, fixes)))
+    return Section(title, tuple(_iter_reason_blocks(recording, answer, fixes_title, fixes)))
 
 
 def _iter_reason_blocks(
-    answer: Explanation, names: JobNames, fixes_title: str, fixes: Sequence[str]
+    recording: Recording, answer: Explanation, fixes_title: str, fixes: Sequence[str]
 ) -> Iterator[Block]:
+    from vcdebug.whatif.other_outcomes import other_outcomes
+
+    names = recording.job_names
     yield Paragraph(make_line(answer.dominant.sentence_about(names)))
     yield from (Paragraph(make_line(fact)) for fact in answer.dominant.facts)
     if group_fact := names.group_facts.get(answer.job):
         yield Paragraph(make_line(group_fact))
+    yield from (Paragraph(make_line(Piece(text, "warn"))) for text in other_outcomes(recording, answer.job).warnings)
     if answer.dominant.lines:
         yield Code("\n".join(answer.dominant.lines))
     if answer.dominant.evidence:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import join_names
-from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.effects import JobSummary, cycle_effects
-from vcdebug.recording.recording import Recording, cut_off_error, disposing, require_complete
+from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.fixes.search import short_trial_count
 
 
 class CycleDraw(NamedTuple):
@@ -92,24 +89,19 @@ def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Replay the cycle with all random choices drawn from one seed."""
     from vcdebug.comparison.cycles import find_decision_divergence  # an answer draws without a comparison
 
-    with disposing(_replay_with(base, seed)) as run:
+    with disposing(replay_with_seed(base, seed)) as run:
         divergence = find_decision_divergence(base, require_complete(run))
         # A draw that only continues longer differs at the base's last event.
         seq = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
-        return _cycle_draw(run)._replace(seed=seed, parts_at=seq)
+        return cycle_draw(run)._replace(seed=seed, parts_at=seq)
 
 
-def _replay_with(base: Recording, seed: int) -> Recording:
+def replay_with_seed(base: Recording, seed: int) -> Recording:
+    """Replay the cycle with the random choices of a seed."""
     return replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), reuse_from=base)
 
 
-def _draw_outcome(base: Recording, seed: int) -> CycleDraw:
-    """The draw of a seed without the first different event."""
-    with disposing(_replay_with(base, seed)) as run:
-        return _cycle_draw(run)
-
-
-def _cycle_draw(run: Recording) -> CycleDraw:
+def cycle_draw(run: Recording) -> CycleDraw:
     """The outcome of a cycle as a draw with seed 0 and no divergence."""
     effects = cycle_effects(run)
     placed = tuple(sorted(job.job for job in effects.jobs if _is_placed(job)))
@@ -160,7 +152,7 @@ def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:
 
 
 def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[DivergenceCount]:
-    base_outcome = _cycle_draw(base).outcome_key
+    base_outcome = cycle_draw(base).outcome_key
     draws_by_seq = group_by_key((draw.parts_at, draw) for draw in draws if draw.parts_at is not None)
     for seq in sorted(draws_by_seq):
         changed_count = len([draw for draw in draws_by_seq[seq] if draw.outcome_key != base_outcome])
@@ -177,38 +169,3 @@ def tie_before(recording: Recording, seq: Seq) -> Seq | None:
         if isinstance(candidate, RandomEvent) or (isinstance(candidate, BestEvent) and len(candidate.tied) > 1):
             return earlier_seq
     return None
-
-
-RUNS_OF_AN_ANSWER: Final = 12
-
-
-def chance_sentence(recording: Recording, job: JobId) -> str:
-    """In how many of a few runs with other random choices the job fares otherwise, or pods of other jobs are evicted
-    for it or in place of its own; empty if in none, or if the snapshot is too large for these runs.
-    """
-    if short_trial_count(recording) < RUNS_OF_AN_ANSWER or cut_off_error(recording) is not None:
-        return ""
-    base, seeds = _cycle_draw(recording), range(1, RUNS_OF_AN_ANSWER + 1)
-    draws = [_draw_outcome(recording, seed) for seed in seeds]
-    is_placed = job in base.placed_jobs
-    others = [draw for draw in draws if (job in draw.placed_jobs) != is_placed]
-    if others:
-        return _chance_words(len(others), "it stays Pending" if is_placed else "it is scheduled")
-    if not (evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job)):
-        return ""
-    # Which pods of one job are evicted is of no consequence.
-    victims = [_victim_jobs(recording, draw) for draw in draws]
-    own = _victim_jobs(recording, base)
-    new = dict.fromkeys(owner for jobs in victims for owner in sorted(jobs - own))
-    outcome = f"pods of {join_names(new, 3)} are evicted" if new else "fewer pods are evicted"
-    count = len([jobs for jobs in victims if jobs != own])
-    return _chance_words(count, outcome) if count else ""
-
-
-def _victim_jobs(recording: Recording, draw: CycleDraw) -> set[str]:
-    """The jobs of the evicted pods; a pod without a job stands for itself."""
-    return {recording.owners.jobs.get(pod, pod) for pod in draw.evicted}
-
-
-def _chance_words(count: int, outcome: str) -> str:
-    return f"In {count} of {RUNS_OF_AN_ANSWER} runs with other random choices {outcome}: see vcdebug odds."

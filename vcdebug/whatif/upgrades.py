@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,8 +15,7 @@ from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import trace_digest
-from vcdebug.releases.change import Change
-from vcdebug.releases.release import CHANGES, Release
+from vcdebug.releases.release import CHANGES, ListeningRelease, Release
 from vcdebug.snapshot.snapshot import Snapshot
 
 ChangeMixture = tuple[str, ...]
@@ -40,18 +38,6 @@ class MixtureTrial(Struct, frozen=True):
     """The second release's event of the first differing operation or statement; None for none."""
     consulted_changes: tuple[str, ...]
     """Changes that the rules of this run consulted; no other change can have altered the run."""
-
-
-@dataclass(frozen=True, slots=True)
-class _ListeningRelease(Release):
-    """A release that records which changes the rules consult."""
-
-    consulted_changes: dict[str, None] = field(default_factory=dict, compare=False)
-
-    def has_older_form(self, change: Change) -> bool:
-        # A dict, since the order of the questions is kept and must not depend on string hashes.
-        self.consulted_changes[change.id] = None
-        return Release.has_older_form(self, change)
 
 
 def differing_changes(before: Release, after: Release) -> ChangeMixture:
@@ -93,7 +79,7 @@ class _MixtureRun:
     """A replayed cycle, and the changes that its rules consulted."""
 
     def __init__(self, snapshot: Snapshot, release: Release) -> None:
-        listener = _ListeningRelease(release.name, release.older_forms, release.stated_name)
+        listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
         self.recording = require_complete(
             replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
         )

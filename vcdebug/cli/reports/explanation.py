@@ -3,6 +3,7 @@
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -10,7 +11,17 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import snapshot_options
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.explain.answer import ADVICE_OWNER, DECIDED_LAST, Cause, Explanation, Finding, NamedQuestion, QuestionReply
+from vcdebug.explain.answer import (
+    ADVICE_OWNER,
+    DECIDED_LAST,
+    NO_OTHER_OUTCOMES,
+    Cause,
+    Explanation,
+    Finding,
+    NamedQuestion,
+    OtherOutcomes,
+    QuestionReply,
+)
 from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
 from vcdebug.recording.recording import Recording
@@ -72,19 +83,18 @@ def explanation_blocks(
     advice: bool = True,
     verbose: bool = True,
     fixes: Sequence[Block] = (),
-    chance: str = "",
+    others: OtherOutcomes = NO_OTHER_OUTCOMES,
 ) -> Iterator[Block]:
-    """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, `chance` says
-    whether other random choices change the outcome, and without `verbose` long parts are cut.
+    """The text report; `advice` is false where tried fixes follow, `fixes` are tested ones in its place, `others` are
+    outcomes with other random choices or releases, and without `verbose` long parts are cut.
     """
     yield make_paragraph(explanation.dominant.sentence_about(names), "title")
     facts = _cut_list(explanation.dominant.facts, MAX_FACTS, "fact", verbose=verbose)
     yield from (make_paragraph(fact, indent=2) for fact in facts)
     if group_fact := names.group_facts.get(explanation.job):
         yield make_paragraph(group_fact, indent=2)
-    if chance:
-        yield make_paragraph(chance, "warn", 2)
-    yield release_paragraph(explanation.release)
+    yield release_paragraph(explanation.release, addition=others.agreement)
+    yield from (make_paragraph(text, "warn", 2) for text in others.warnings)
     if not verbose:
         yield from _short_blocker_blocks(explanation)
     if explanation.doubt:
@@ -234,10 +244,10 @@ def write_explanation(
     recording: Recording, explanation: Explanation, args: Namespace, output: Output
 ) -> dict[str, object]:
     """Write the answer about one job, unless --json, and return its document; --prove adds tried fixes to both."""
-    from vcdebug.whatif.odds import chance_sentence
+    from vcdebug.whatif.other_outcomes import other_outcomes
 
     tested: tuple[Block, ...] = ()
-    chance = chance_sentence(recording, explanation.job) if explanation.job in recording.session.jobs else ""
+    others = other_outcomes(recording, explanation.job)
     if not args.json:
         from vcdebug.cli.reports.contents import input_problem_lines  # `ask` and `script` use this module without it
 
@@ -245,11 +255,11 @@ def write_explanation(
             tested = tuple(short_fix_blocks_of(recording, explanation))
         names = recording.job_names
         blocks = explanation_blocks(
-            explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested, chance=chance
+            explanation, names, advice=not args.prove, verbose=args.verbose, fixes=tested, others=others
         )
         problems = list(input_problem_lines(recording, explanation))
         write_blocks([*blocks, *([make_paragraph("")] if problems else []), *problems], output)
-    answer = explanation_document(explanation) | ({"chance": chance} if chance else {})
+    answer = explanation_document(explanation) | others.build_document()
     going_on = [] if args.json else list(follow_up_blocks(explanation, args, tested=bool(tested)))
     if not args.prove:
         write_blocks(going_on, output)
@@ -262,7 +272,8 @@ def write_explanation(
     if not args.json:
         write_blocks(fixes.fix_blocks(search, args.snapshot, args.budget), output)
         if any(remedy.is_proven for remedy in search.best_plans):
-            write_blocks(fixes.outside_advice_lines(explanation), output)
+            outside = (fixes.outside_advice_lines(explanation, first=first) for first in (True, False))
+            write_blocks(chain.from_iterable(outside), output)
         else:
             write_blocks(advice_blocks(explanation, "Other suggestions (not tested)", verbose=args.verbose), output)
         write_blocks(going_on, output)

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from vcdebug.amount_text import count_noun
@@ -79,21 +79,19 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
     if not plans:
         return
     yield make_paragraph("")
-    yield make_paragraph("Fixes (tested on this snapshot)", "title")
-    yield from outside_advice_lines(explanation, [True])
+    first, others = (outside_advice_lines(explanation, first=first) for first in (True, False))
+    tested = "the numbered ones are tested" if first or others else "tested"
+    yield make_paragraph(f"Fixes ({tested} on this snapshot)", "title")
+    yield from first
     for number, remedy in enumerate(plans, start=1):
         yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
-    yield from outside_advice_lines(explanation, [False])
+    yield from others
 
 
-def outside_advice_lines(explanation: Explanation, first: Container[bool] = (True, False)) -> Iterator[Block]:
-    """Advice about what is outside the scheduler, a line each: the first steps, the others, or both."""
-    for line in explanation.advised:
-        if line.cannot_be_replayed and line.comes_first in first:
-            yield make_paragraph(
-                f"- {'First, not' if line.comes_first else 'Not'} tested: {line.text}  [{ADVICE_OWNER[line.harm]}]",
-                indent=2,
-            )
+def outside_advice_lines(explanation: Explanation, *, first: bool) -> list[Block]:
+    """Advice about what is outside the scheduler, a line each: the steps that come first, or the others."""
+    lines = explanation.outside_advice(first=first)
+    return [make_paragraph(f"- {line.untested_text}  [{ADVICE_OWNER[line.harm]}]", indent=2) for line in lines]
 
 
 def _edit_options(remedy: TriedPlan) -> str:

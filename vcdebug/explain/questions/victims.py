@@ -64,6 +64,8 @@ def _spared_lines(recording: Recording, pod: TaskKey) -> tuple[str, ...]:
     seq = max((seq for seq, event in calls if pod in candidates_in(event.subject)), default=None)
     decision = victim_choice(recording, seq) if seq is not None else None
     if seq is None or decision is None:
+        if pod not in recording.owners.jobs:
+            return ("It belongs to no job of this cycle, and only pods of jobs are evicted.",)
         return (_unasked_sentence(recording, task_of(recording, pod)),)
     action = recording.span_tree.name_around(seq, Level.ACTION)
     asked = f"{action} considered it for {decision.question.task} (event {seq})"

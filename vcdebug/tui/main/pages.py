@@ -27,7 +27,7 @@ from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.overview import SURVEY_TEXT
 from vcdebug.views.panels import PAGES, Page, lessons_table
-from vcdebug.views.pending import explanation_table, job_at
+from vcdebug.views.pending import AnswerTrials, explanation_table, job_at
 from vcdebug.views.pieces import make_line
 from vcdebug.views.table import Table
 
@@ -145,12 +145,16 @@ class PageOpener(Struct, eq=False):
         """Test a few fixes in the thread, then show them in place of the page's advice."""
         from vcdebug.whatif.fixes.plan import describe_short_plan
         from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+        from vcdebug.whatif.other_outcomes import other_outcomes
 
         search = None if not answer.wants_fixes else search_few_fixes(recording, answer, self.tools.work.is_wanted)
         plans = short_plans(search) if search is not None else []
-        if not plans:
+        if not self.tools.work.is_wanted():
             return CommandReply()
-        table = explanation_table(recording, answer, [describe_short_plan(plan) for plan in plans])
+        others = other_outcomes(recording, answer.job)
+        if not plans and not others.warnings:
+            return CommandReply()
+        table = explanation_table(recording, answer, AnswerTrials([*map(describe_short_plan, plans)], others))
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
     def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> None:

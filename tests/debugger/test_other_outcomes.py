@@ -1,0 +1,99 @@
+"""What an answer adds about other random choices, and about other releases if the snapshot names none."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.debugger.test_odds import free_choice
+from tests.recorded import bundled
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.odds import SeedDraws, tally_draws
+from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, other_outcomes
+
+
+def test_an_answer_says_in_how_many_runs_the_job_has_another_outcome() -> None:
+    base = replay_cycle(free_choice())
+    draws = [*map(SeedDraws(base.snapshot), range(1, RUNS_OF_AN_ANSWER + 1))]
+    placed = len([draw for draw in draws if "default/second" in draw.placed_jobs])
+    is_placed = any(job.job == "default/second" and job.base for job in tally_draws(base, draws).jobs)
+    count, outcome = (RUNS_OF_AN_ANSWER - placed, "stays Pending") if is_placed else (placed, "is scheduled")
+    sentence = f"In {count} of 12 runs with other random choices it {outcome}: see vcdebug odds."
+    assert sentence == other_outcomes(base, "default/second").chance
+    assert other_outcomes(base, "default/first").chance == ""
+
+
+def two_equal_victims(*, of_one_job: bool) -> Snapshot:
+    """A preemptor, and two full nodes that score equally, with the pods of one job or of two jobs."""
+    owners = ("low", "low") if of_one_job else ("low", "other")
+    victims = [
+        one for i, owner in enumerate(owners) for one in pods(owner, 1, cpu="2", on=f"n{i}", prefix=f"{owner}-on-n{i}")
+    ]
+    groups = [pod_group(owner, phase="Running", min_member=0) for owner in dict.fromkeys(owners)]
+    high = pod_group("high", priority_class="top")
+    conf = conf_of("priority gang conformance", "predicates nodeorder", actions="allocate, preempt")
+    nodes = (node("n0", cpu="2"), node("n1", cpu="2"))
+    waiting = pods("high", 1, cpu="2", priority=9)
+    return cluster(*nodes, queue("default"), priority_class("top", 9), *groups, victims, high, waiting, conf=conf)
+
+
+def test_other_victims_by_chance_count_only_if_they_are_of_other_jobs() -> None:
+    found = other_outcomes(replay_cycle(two_equal_victims(of_one_job=False)), "default/high").chance
+    assert "runs with other random choices pods of default/" in found
+    assert other_outcomes(replay_cycle(two_equal_victims(of_one_job=True)), "default/high").chance == ""
+
+
+def queue_without_node_group() -> Snapshot:
+    """A job whose queue has no node group, among nodes that all belong to one; from v1.13.0 on it fits none of them."""
+    label = {"volcano.sh/nodegroup-name": "g1"}
+    conf = conf_of("gang", "predicates nodegroup", actions="allocate")
+    return cluster(node("n1", labels=label), queue("default"), pod_group("job"), pods("job", 1), conf=conf)
+
+
+def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
+    found = other_outcomes(replay_cycle(queue_without_node_group()), "default/job")
+    assert found.releases == "Under v1.12.4 and older it is scheduled: name yours with --release."
+    assert found.agreement == ""
+    assert found.build_document() == {"otherReleases": found.releases}
+
+
+def test_a_named_release_is_not_compared_with_others() -> None:
+    recording = replay_cycle(snapshot_at_release(queue_without_node_group(), "v1.15.1"))
+    assert other_outcomes(recording, "default/job") == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["preempt-blocked-by-gang", "reclaim-across-queues", "pending-no-node-fits", "gangpreempt-bundles"]
+)
+def test_agreement_is_claimed_only_if_each_release_places_the_same_jobs(name: str) -> None:
+    recording = bundled(name)
+    outcomes = {(): placed_jobs(recording.snapshot)} | {
+        tag: placed_jobs(snapshot_at_release(recording.snapshot, str(tag))) for tag in SUPPORTED_TAGS
+    }
+    for job in recording.session.jobs:
+        found = other_outcomes(recording, job)
+        if found.agreement:
+            assert len({job in placed for placed in outcomes.values()}) == 1
+        else:
+            assert found.releases.startswith("Under v1.")
+
+
+def test_two_runs_of_one_release_consult_the_same_changes() -> None:
+    snapshot = bundled("preempt-blocked-by-gang").snapshot
+    release, consulted = release_at_tag(SUPPORTED_TAGS[-1]), []
+    for _ in range(2):
+        listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
+        replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
+        consulted.append(list(listener.consulted_changes))
+    assert consulted[0] == consulted[1]
+
+
+def placed_jobs(snapshot: Snapshot) -> set[str]:
+    """The jobs that have their minMember after the cycle."""
+    jobs = cycle_effects(replay_cycle(snapshot)).jobs
+    return {job.job for job in jobs if job.tasks and job.ready + job.waiting >= job.min_available}

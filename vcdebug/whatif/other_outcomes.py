@@ -1,0 +1,155 @@
+"""Other outcomes of one job: with other random choices, and under other releases if the snapshot names none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
+
+from vcdebug.amount_text import capitalize_first, join_names
+from vcdebug.explain.answer import NO_OTHER_OUTCOMES, OtherOutcomes
+from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId
+from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
+from vcdebug.whatif.fixes.search import short_trial_count
+from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed
+
+RUNS_OF_AN_ANSWER: Final = 12
+
+
+def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
+    """The other outcomes of a job, found once; empty if it is unknown or the snapshot too large for these replays."""
+    known = _known_outcomes(recording)
+    if job not in known:
+        known[job] = _find_outcomes(recording, job) if job in recording.session.jobs else NO_OTHER_OUTCOMES
+    return known[job]
+
+
+@per_recording()
+def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
+    """The outcomes found so far."""
+    return {}
+
+
+def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
+    affordable = short_trial_count(recording)
+    if affordable < RUNS_OF_AN_ANSWER or cut_off_error(recording) is not None:
+        return NO_OTHER_OUTCOMES
+    chance = _chance_sentence(recording, job)
+    if affordable < RUNS_OF_AN_ANSWER + len(SUPPORTED_TAGS) or not recording.snapshot.release.is_assumed:
+        return OtherOutcomes(chance)
+    releases = _release_sentence(recording, job)
+    agreement = f"Every release from {SUPPORTED_TAGS[-1]} on gives the same outcome."
+    return OtherOutcomes(chance, releases, "" if releases else agreement)
+
+
+@per_recording()
+def _draws_of_answer(recording: Recording) -> Sequence[CycleDraw]:
+    """The outcomes of a few runs with other random choices."""
+    draws = []
+    for seed in range(1, RUNS_OF_AN_ANSWER + 1):
+        with disposing(replay_with_seed(recording, seed)) as run:
+            draws.append(cycle_draw(run))
+    return draws
+
+
+def _chance_sentence(recording: Recording, job: JobId) -> str:
+    """In how many of a few runs with other random choices the job fares otherwise; empty if in none."""
+    indices = _indices_by_difference(recording, _draws_of_answer(recording), job)
+    if not indices:
+        return ""
+    counts = ", ".join(f"in {len(indices[words])} {words}" for words in indices).removeprefix("in ")
+    count, rest = counts.split(" ", 1)
+    return f"In {count} of {RUNS_OF_AN_ANSWER} runs with other random choices {rest}: see vcdebug odds."
+
+
+def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw], job: JobId) -> dict[str, list[int]]:
+    """How the job fares otherwise → indices of the draws in which it does."""
+    base = cycle_draw(recording)
+    # Other evictions matter to a job only if some are made for it, or of its own pods.
+    has_evictions = bool(evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job))
+    words = [_difference_words(recording, base, draw, job, has_evictions=has_evictions) for draw in draws]
+    return group_by_key((text, index) for index, text in enumerate(words) if text)
+
+
+def _difference_words(
+    recording: Recording, base: CycleDraw, draw: CycleDraw, job: JobId, *, has_evictions: bool
+) -> str:
+    """How the job fares otherwise than in the replayed cycle; empty if it fares as there."""
+    if draw.panic and not base.panic:
+        return "the scheduler crashes"
+    is_placed = job in draw.placed_jobs
+    if is_placed != (job in base.placed_jobs):
+        return "it is scheduled" if is_placed else "it stays Pending"
+    # Which pods of one job are evicted is of no consequence.
+    own, others = _victim_jobs(recording, base), _victim_jobs(recording, draw)
+    if own == others or not has_evictions:
+        return ""
+    new = sorted(others - own)
+    return (
+        f"pods of {join_names(new, 3)} are evicted"
+        if new
+        else "fewer pods are evicted"
+        if others
+        else "no pods are evicted"
+    )
+
+
+def _victim_jobs(recording: Recording, draw: CycleDraw) -> set[str]:
+    """The jobs of the evicted pods; a pod without a job stands for itself."""
+    return {recording.owners.jobs.get(pod, pod) for pod in draw.evicted}
+
+
+class _ReleaseRun(NamedTuple):
+    """The outcome of a cycle under one release, and the changes that its rules consulted."""
+
+    release: Release
+    consulted_changes: tuple[str, ...]
+    draw: CycleDraw
+
+    def has_rules_of(self, release: Release) -> bool:
+        """Whether the release has the same form of every consulted change, so that it gives the same recording."""
+        return (release.older_forms ^ self.release.older_forms).isdisjoint(self.consulted_changes)
+
+
+@per_recording()
+def _draws_by_release(recording: Recording) -> Sequence[CycleDraw]:
+    """The outcome under each supported tag, replayed once for all tags whose consulted changes agree."""
+    runs: list[_ReleaseRun] = []
+    draws = []
+    for tag in SUPPORTED_TAGS:
+        release = release_at_tag(tag)
+        run = next((run for run in runs if run.has_rules_of(release)), None)
+        if run is None:
+            runs.append(run := _replay_release(recording, release))
+        draws.append(run.draw)
+    return draws
+
+
+def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
+    listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
+    flags = replace(recording.snapshot.flags, release=listener)
+    with disposing(replay_cycle(replace(recording.snapshot, flags=flags))) as run:
+        return _ReleaseRun(release, tuple(listener.consulted_changes), cycle_draw(run))
+
+
+def _release_sentence(recording: Recording, job: JobId) -> str:
+    """Under which releases the job fares otherwise than by the latest rules; empty if under none."""
+    indices = _indices_by_difference(recording, _draws_by_release(recording), job)
+    clauses = [f"under {join_names(_tag_ranges(tags))} {words}" for words, tags in indices.items()]
+    return f"{capitalize_first('; '.join(clauses))}: name yours with --release." if clauses else ""
+
+
+def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:
+    """Runs of adjacent tags, which stand from newer to older: `v1.15.0, v1.13.3 and older`."""
+    for _, run in groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
+        tags = [SUPPORTED_TAGS[index] for _, index in run]
+        if tags[-1] == SUPPORTED_TAGS[-1]:
+            yield f"{tags[0]} and older" if len(tags) > 1 else str(tags[0])
+        else:
+            yield f"{tags[-1]} to {tags[0]}" if len(tags) > 1 else str(tags[0])

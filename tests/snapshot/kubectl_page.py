@@ -32,8 +32,8 @@ to read all namespaces adds it:
 $ kubectl get pods -n volcano-system -l app=volcano-scheduler -o yaml > snapshot/scheduler-pods.yaml
 ```
 
-Ages and periods are counted from the latest heartbeat of a kubelet or event in the snapshot. Another time belongs in
-`snapshot/meta.json`, as `{"now": "2026-11-01T09:30:00Z"}`.
+Ages and periods are counted from the latest heartbeat of a kubelet or event in the snapshot, else from the
+creation of its newest object. Another time belongs in `snapshot/meta.json`, as `{"now": "2026-11-01T09:30:00Z"}`.
 
 | kind | without it, this is wrong |
 |---|---|

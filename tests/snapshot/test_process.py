@@ -130,6 +130,21 @@ def test_the_clock_without_a_stated_one_is_the_latest_heartbeat_or_event(
     assert expected == load_objects(tmp_path, {"now": now}, reporting, *events).now
 
 
+@pytest.mark.parametrize(
+    ("created", "expected"),
+    [
+        ("2027-01-05T12:10:00Z", datetime(2027, 1, 5, 12, 10, tzinfo=UTC)),
+        ("2026-10-20T00:00:00Z", DEFAULT_NOW),
+        ("soon", DEFAULT_NOW),
+    ],
+)
+def test_without_reports_the_clock_is_not_before_the_newest_object(
+    tmp_path: Path, created: str, expected: datetime
+) -> None:
+    new = {**node("n2"), "metadata": {**node("n2")["metadata"], "creationTimestamp": created}}
+    assert expected == load_objects(tmp_path, {"now": None}, new).now
+
+
 @pytest.mark.parametrize("meta", [{"scheduler": {"started": None}}, {"family": "devices", "seed": 1}])
 def test_a_first_cycle_is_stated_and_survives_a_save(tmp_path: Path, meta: dict[str, Any]) -> None:
     snapshot = load_objects(tmp_path, meta, SCHEDULER)

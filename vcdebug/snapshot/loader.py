@@ -23,7 +23,7 @@ from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import object_in, split_workload_key
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.reported_events import latest_report
+from vcdebug.snapshot.reported_events import latest_creation, latest_report
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import running_since, workload_of
 from vcdebug.snapshot.shapes import describe_value
@@ -88,7 +88,9 @@ def build_snapshot(
         complete_objects(gathered.objects, gathered.files, flags)
     object_checks.drop_duplicates(gathered)
     conf = _find_conf(gathered)
-    now = meta.now or latest_report(gathered.objects) or DEFAULT_NOW
+    now = meta.now or latest_report(gathered.objects)
+    if now is None:
+        now = max(DEFAULT_NOW, latest_creation(gathered.objects) or DEFAULT_NOW)
     if from_files and completes is not False:
         complete_needed_queues(gathered, conf, flags)
     if not by_itself:

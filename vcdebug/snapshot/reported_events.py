@@ -63,6 +63,14 @@ def latest_report(objects: Mapping[str, Sequence[Manifest]]) -> datetime | None:
     return max((bounded_clock(time) for time in (heartbeat, *events) if time is not None), default=None)
 
 
+def latest_creation(objects: Mapping[str, Sequence[Manifest]]) -> datetime | None:
+    """The latest creation time of an object, before which the objects cannot have been read; None without any."""
+    metadata = (object_in(manifest.get("metadata")) for manifests in objects.values() for manifest in manifests)
+    times = [text for one in metadata if isinstance(text := one.get("creationTimestamp"), str)]
+    latest = _read_time(max(times, default=""))
+    return None if latest is None else bounded_clock(latest)
+
+
 def latest_heartbeat(nodes: Iterable[Manifest]) -> datetime | None:
     """The latest heartbeat of a kubelet; None without any."""
     conditions = (one for node in nodes for one in object_list(status_of(node).get("conditions")))

@@ -30,7 +30,7 @@ from vcdebug.debugger.figures import (
 )
 from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.debugger.origins import find_fact, origin_of
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.framework.record import CloseEvent, OpEvent, PredicateEvent, RandomEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import cycle_effects
@@ -194,14 +194,26 @@ def test_a_share_is_the_quotient_of_its_sources() -> None:
     assert amount(recording, share) == amount(recording, allocated) / amount(recording, deserved)
 
 
-def test_a_job_means_the_pod_that_blocks_it_and_one_without_pending_pods_its_phase() -> None:
+def test_a_job_means_the_pod_that_blocks_it_or_that_the_cycle_moved() -> None:
     blocked = find_fact(bundled(), len(bundled()), "research/llm-finetune")
     assert isinstance(blocked, FigureFact)
     assert str(blocked.figure) == "task research/llm-finetune-worker-0 status"
     works = bundled("preempt-works")
     whole = find_fact(works, len(works), "assistants/chat-api")
     assert isinstance(whole, FigureFact)
-    assert str(whole.figure) == "job assistants/chat-api phase"
+    assert str(whole.figure) == "task assistants/chat-api-server-0 status"
+
+
+@pytest.mark.parametrize("thread", ["4995-guarantee-does-not-work", "2462-unknown-phase-8-of-20"])
+def test_a_job_without_pods_to_place_leads_to_the_event_that_its_explanation_proves(thread: str) -> None:
+    recording = recorded(recorded_path(f"threads/{thread}"))
+    (job,) = (job for job in recording.session.jobs if job in ("team/job-3", "team/trainning"))
+    fact = find_fact(recording, len(recording), job)
+    assert isinstance(fact, FigureFact)
+    assert str(fact.figure) == f"job {job} phase"
+    answer, origin = explain_by_name(recording, job), origin_of(recording, fact)
+    assert answer.sentence == origin.rule
+    assert [EventFact(proof.seq) for proof in answer.dominant.evidence] == [source.fact for source in origin.sources]
 
 
 @pytest.mark.parametrize("name", RANDOM)

@@ -5,7 +5,7 @@ rule, down to the fields, which follow from nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Final
 
 from vcdebug.amount_text import count_noun, format_number, join_names
@@ -42,6 +42,7 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskStatus
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.snapshot.manifest import HIERARCHY_WEIGHTS_KEY
@@ -66,7 +67,7 @@ def find_fact(recording: Recording, seq: Seq, words: str) -> Fact:
 
 
 def _figure_of_subject(recording: Recording, word: str) -> Figure:
-    """The status of a pod; of a job that of the pod that blocks it, else its phase."""
+    """The status of a pod; of a job that of the pod that blocks it or that the cycle moved, else its phase."""
     try:
         subject = find_subject(recording, word)
     except NotFoundError as error:
@@ -76,7 +77,11 @@ def _figure_of_subject(recording: Recording, word: str) -> Figure:
     if job is None or (subject.pod and subject.pod not in [task.key for task in job.tasks.values()]):
         raise FigureError(f"{word} is not in the session", f"vcdebug explain says why {word} is left out")
     blocked = view_of(recording, subject).blocked_task
-    pod = subject.pod or (blocked.key if blocked is not None else "")
+    effects = cycle_effects(recording)
+    moved = (
+        effect.task for effect in chain(effects.pipelined, effects.bound, effects.evicted) if effect.job == job.uid
+    )
+    pod = subject.pod or (blocked.key if blocked is not None else next(moved, ""))
     return Figure(TASK, pod, "status") if pod else Figure(JOB, subject.job, "phase")
 
 
@@ -107,13 +112,20 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         dim = share.deciding_name or ""
         rule = f"{share.formula}{f'; {dim} decides' if dim else ''}"
         return Origin(rule, figure_parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
-    at_the_end = (figure.kind, figure.part) == (TASK, "status") and seq == len(recording)
-    if at_the_end and recording.timeline.state_at(seq).tasks[figure.name].status is TaskStatus.PENDING:
+    change = figures.figure_history(recording, figure).last_change(seq)
+    if seq == len(recording) and _is_explained(recording, figure):
         answer = explain_by_name(recording, figure.name)
         proof = (Source(fact.text, EventFact(fact.seq)) for fact in answer.dominant.evidence if fact.seq)
         return Origin(answer.sentence, tuple(proof))
-    change = figures.figure_history(recording, figure).last_change(seq)
     return opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
+
+
+def _is_explained(recording: Recording, figure: Figure) -> bool:
+    """Whether `explain` says why the cycle leaves the figure as it is: a job's phase, a Pending pod's status."""
+    if (figure.kind, figure.part) == (JOB, "phase"):
+        return figures.figure_history(recording, figure).last_change(len(recording)) is None
+    is_status = (figure.kind, figure.part) == (TASK, "status")
+    return is_status and recording.timeline.state_at(len(recording)).tasks[figure.name].status is TaskStatus.PENDING
 
 
 def _written_origin(recording: Recording, figure: Figure, change: figures.FigureChange) -> Origin:

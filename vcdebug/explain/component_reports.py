@@ -23,6 +23,7 @@ from vcdebug.snapshot.manifest import (
     owner_keys,
     owner_names,
     owners_of,
+    spec_of,
     status_of,
 )
 from vcdebug.snapshot.reported_events import event_reporter, event_time, latest_events
@@ -418,11 +419,14 @@ def stalled_headline(
     )
     name, words = subject.pod or subject.job, (f" on {nodes}", f": {cause}" if cause else "")
     state = "is scheduled and starting" if advice is None else "is scheduled, but does not start"
+    if (ended := end_words(first)) and ended in cause:
+        state = "is scheduled, but does not keep running"
     forms = ("".join(words), words[1], words[0])
     headlines = [CauseHeadline(name, state, f"{pods} {first.reason}{form}") for form in forms]
     headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
     facts = () if cause in headline.reason else (f"{capitalize_first(cause)}.",)
-    return headline, facts, () if advice is None else (advice,)
+    counted_facts, reacting = _restart_words(recording, first)
+    return headline, (*facts, *counted_facts), (*(() if advice is None else (advice,)), *reacting)
 
 
 def _waiting_cause(
@@ -441,6 +445,54 @@ def _waiting_cause(
     if is_starting and not reports:
         return "", None
     if waiting.reason in ("CrashLoopBackOff", "RunContainerError"):
-        command = f"kubectl -n {namespace} logs {name} -c {waiting.name} --previous"
-        return "", Advice.from_outside(f"See why container {waiting.name} ends: {command}")
+        ended, restarts = end_words(waiting), container_state(waiting.pod, waiting.name).get("restartCount") or 0
+        cause = f"{waiting.name} {ended}, {count_noun(restarts, 'restart')}" if ended else ""
+        return cause, Advice.from_outside(_end_advice(waiting))
     return "", Advice.from_outside(f"See what its kubelet reports: {_describe_command(namespace, name)}")
+
+
+def end_words(waiting: WaitingContainer) -> str:
+    """`ended with exit code 137 (OOMKilled)`: how a container ended the last time; empty if its status does not say."""
+    ended = _last_end(waiting)
+    reason = ended.get("reason") or "Error"
+    named = f" ({reason})" if reason != "Error" else ""
+    return f"ended with exit code {ended['exitCode']}{named}" if ended.get("exitCode") is not None else ""
+
+
+def _last_end(waiting: WaitingContainer) -> JsonObject:
+    return object_in(object_in(container_state(waiting.pod, waiting.name).get("lastState")).get("terminated"))
+
+
+def _end_advice(waiting: WaitingContainer) -> str:
+    """What helps against the last end of a container, else the command that shows why it ended."""
+    ended, name = _last_end(waiting), waiting.name
+    if ended.get("exitCode") == 0:
+        rule = f"container {name} ends without an error, and restartPolicy Always starts it again"
+        return f"Set restartPolicy Never or OnFailure in the pod template: {rule}."
+    command = f"kubectl -n {waiting.pod.namespace} logs {waiting.pod.name} -c {name} --previous"
+    if ended.get("reason") == "OOMKilled":
+        return f"Raise the memory limit of container {name}, which exceeded it, or see what it does: {command}"
+    return f"See why container {name} ends: {command}"
+
+
+DEFAULT_RETRIES: Final = 3
+"""Restarts of the pods of a role after which its Volcano Job gets TaskFailed, if the role states no maxRetry."""
+
+
+def _restart_words(recording: Recording, waiting: WaitingContainer) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice): what a Volcano Job notices of a container that ends and is started again in its pod."""
+    pod, job = waiting.pod, volcano_job_of(recording.snapshot, waiting.pod.manifest)
+    if job is None or not end_words(waiting) or status_of(pod.manifest).get("phase") != "Running":
+        return (), ()
+    completes = _last_end(waiting)["exitCode"] == 0
+    event = "TaskCompleted" if completes else "PodFailed"
+    again = f"restartPolicy {pod.spec.get('restartPolicy') or 'Always'} starts {waiting.name} again in {pod.name}"
+    counted = f"Job {name_of(job)} counts it as running, and no policy for {event} acts"
+    fact = f"{again}, which stays Running: {counted}."
+    if completes or any(stated in ("TaskFailed", "*") for stated, _ in policies_of(job)):
+        return (fact,), ()
+    tasks = object_list(spec_of(job).get("tasks"))
+    retries = next((one.get("maxRetry") for one in tasks if one.get("name") == pod.task_role), None) or DEFAULT_RETRIES
+    after = f"acts from {retries} restarts of a role on (its maxRetry)" if retries != -1 else "needs a maxRetry"
+    words = f"For the Job to react: a policy for TaskFailed, which {after}, or restartPolicy Never and one for {event}."
+    return (fact,), (Advice.from_outside(words),)

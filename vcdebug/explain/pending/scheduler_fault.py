@@ -12,9 +12,9 @@ from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_n
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Explanation, Finding, pending_headline, sort_by_harm
 from vcdebug.explain.component_reports import (
     SILENT_WEBHOOK,
-    container_state,
     crash_advice,
     down_words,
+    end_words,
     event_facts,
     known_report,
     scheduler_events,
@@ -106,12 +106,8 @@ def _pod_fault(recording: Recording) -> _Fault | None:
         return None
     pod, words = states[-1]
     facts, waiting = list[str](), waiting_container(pod)
-    state = container_state(pod, waiting.name) if waiting is not None else {}
-    ended = object_in(object_in(state.get("lastState")).get("terminated"))
-    if ended.get("exitCode") is not None:
-        reason = ended.get("reason")
-        named = f" ({reason})" if reason not in (None, "", "Error") else ""
-        facts.append(f"Its container last ended with exit code {ended['exitCode']}{named}.")
+    if waiting is not None and (ended := end_words(waiting)):
+        facts.append(f"Its container last {ended}.")
     facts += [*_neighbour_facts(recording, pod), *_version_facts(recording)]
     return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
 

@@ -76,7 +76,7 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
     found = the(recording, "Reclaimable", "capacity")
     lines = [(term.name[-1], term.figures[2], term.is_met) for term in found.terms]
     assert [("3", 4000.0, True), ("2", 3000.0, True), ("1", 2000.0, False), ("0", 2000.0, False)] == lines
-    assert "queue b holds no more than it deserves" == found.terms[2].note
+    assert "queue b holds no more than it deserves: 2 of 2 cpu" == found.terms[2].note
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_plugin_that_would_protect_but_was_not_asked_is_advised_into_the_decid
     objects = [*CLASSES, *queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
     tiers = conf_of("priority conformance", "gang predicates capacity nodeorder", actions=f"allocate, {action}")
     found = answer(cluster(objects, conf=tiers), "default/a")
-    holds = "queue rich holds no more than it deserves"
+    holds = "queue rich holds no more than it deserves: 8 of 8 cpu"
     assert (
         f"capacity (tier 2) would protect it ({holds}), but was not consulted: tier 1 decided." in found.dominant.facts
     )

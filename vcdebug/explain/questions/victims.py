@@ -40,7 +40,9 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
     allowed = (f"Allowed by {join_names(plugins)} (tier {eviction.tier}).",) if plugins else ()
     in_vain = () if eviction.is_carried_out else _preemptor_lines(recording, eviction)
-    lines = (*allowed, *_protection_lines(recording, decision, eviction), *in_vain, gain)
+    by_gang = recording.conf.facts_of(eviction.action).evicts_by_gang
+    bundle = (_bundle_sentence(recording, eviction),) if by_gang else ()
+    lines = (*allowed, *bundle, *_protection_lines(recording, decision, eviction), *in_vain, gain)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 
@@ -253,7 +255,7 @@ def _bundle_sentence(recording: Recording, one: evictions.Eviction) -> str:
     plan = [each.victim for each in evictions.planned_evictions(recording) if each.end == one.end]
     others = join_names((victim for victim in plan if victim != one.victim), 3)
     place = f"on {one.node}{f' with {others}' if others else ''}"
-    return f"{one.victim} is evicted {place}: {one.action} takes bundles of pods."
+    return f"{one.victim} is evicted {place}: {one.action} evicts a bundle of pods as a whole."
 
 
 def _victim_sentence(

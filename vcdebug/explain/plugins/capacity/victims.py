@@ -106,17 +106,18 @@ def _judge_victim(
     name = short_dimension or _telling_dimension(verdict, task)
     sums = [DimensionAmount.from_resource(each, name) for each in (verdict.allocated, attr.deserved, attr.guarantee)]
     figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
-    return Term(key, figures, not verdict.rule, _judged_note(verdict, short_dimension))
+    return Term(key, figures, not verdict.rule, _judged_note(verdict, name))
 
 
-def _judged_note(verdict: reclaim.JudgedCandidate, short_dimension: str) -> str:
+def _judged_note(verdict: reclaim.JudgedCandidate, name: str) -> str:
     queue = verdict.attr.name
+    held, deserved = format_amounts_apart(name, verdict.allocated.get(name), verdict.attr.deserved.get(name))
     return {
         "": "",
         reclaim.NO_OVERLAP: "it frees nothing that the reclaimer asks for",
-        reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {short_dimension}",
+        reclaim.GUARANTEE: f"queue {queue} would fall below its guarantee of {name}",
         reclaim.NOTHING_DESERVED: f"neither {queue} nor the reclaimer's queue deserves anything in these dimensions",
-        reclaim.DESERVED: f"queue {queue} holds no more than it deserves",
+        reclaim.DESERVED: f"queue {queue} holds no more than it deserves: {held} of {deserved} {name}",
         reclaim.TOO_SMALL: f"queue {queue} holds less than the reclaimer asks for",
         reclaim.ANCESTOR: f"its ancestor {verdict.queue} holds no more than it deserves",
     }[verdict.rule]

@@ -7,6 +7,7 @@ which may have newer cases and those of upstream's own tests. The first of these
 import marshal
 from functools import cache, lru_cache
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -97,8 +98,8 @@ def golden(name: str) -> Recording:
 
 @cache
 def bundled(name: str = BLOCKED) -> Recording:
-    """The replay of a bundled snapshot."""
-    return replay_cycle(load_snapshot(ROOT / "fixtures" / name))
+    """The replay of a bundled snapshot, with the seconds of its stages, which commands show."""
+    return replay_cycle(load_snapshot(ROOT / "fixtures" / name), clock=perf_counter)
 
 
 def written(recording: Recording) -> bytes:

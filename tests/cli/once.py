@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from tests.recorded import ROOT, bundled
 from vcdebug.cli.reports.explanation import short_fix_blocks_of
 from vcdebug.errors import SnapshotError
-from vcdebug.explain.answer import Explanation
-from vcdebug.recording.recording import Recording
-from vcdebug.recording.replay import replay_cycle
+from vcdebug.explain.answer import Explanation, OtherOutcomes
+from vcdebug.model.names import JobId
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import ProgressBound, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source, list_bundled
 from vcdebug.views.document import Block
+from vcdebug.whatif.other_outcomes import other_outcomes
 
 UNREAD = ("name", "problems", "description", "origin", "provenance")
 """Fields of a snapshot that only describe it and have no effect on a cycle."""
@@ -32,19 +36,35 @@ FEW_TRIALS = 16
 
 
 def share_fix_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share one search for fixes among equal snapshots, and limit it to FEW_TRIALS of up to 160 cycles."""
+    """Share fixes and other outcomes among equal snapshots; a search for fixes may run FEW_TRIALS of up
+    to 160 cycles.
+    """
     monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
+    monkeypatch.setattr("vcdebug.whatif.other_outcomes.other_outcomes", _find_outcomes_once)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)
 
 
-_found: dict[str, tuple[Block, ...]] = {}
+_found: dict[tuple[str, str], tuple[Block, ...]] = {}
+_outcomes: dict[tuple[str, str], OtherOutcomes] = {}
+
+
+@per_recording()
+def _read_by_cycle(recording: Recording) -> str:
+    """What a cycle reads, equal for snapshots that differ in nothing else."""
+    snapshot = recording.snapshot
+    return repr([getattr(snapshot, name) for name in snapshot.__struct_fields__ if name not in UNREAD])
+
+
+def _find_outcomes_once(recording: Recording, job: JobId) -> OtherOutcomes:
+    question = job, _read_by_cycle(recording)
+    if question not in _outcomes:
+        _outcomes[question] = other_outcomes(recording, job)
+    return _outcomes[question]
 
 
 def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Block]:
-    snapshot = recording.snapshot
-    decides = [getattr(snapshot, name) for name in snapshot.__struct_fields__ if name not in UNREAD]
-    question = repr((explanation.job, decides))
+    question = explanation.job, _read_by_cycle(recording)
     if question not in _found:
         _found[question] = tuple(short_fix_blocks_of(recording, explanation))
     return iter(_found[question])
@@ -52,7 +72,7 @@ def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Blo
 
 def share_bundled(monkeypatch: pytest.MonkeyPatch, *others: Path) -> None:
     """Load and replay each bundled snapshot, and the `others`, once for all commands that run it as it is, until the
-    patch is undone.
+    patch is undone. Tests of other rooms share the recordings of bundled snapshots, too.
     """
     _shared.update(dict.fromkeys(others))
     monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", _load_shared_once)
@@ -60,26 +80,28 @@ def share_bundled(monkeypatch: pytest.MonkeyPatch, *others: Path) -> None:
 
 
 _shared: dict[Source, None] = dict.fromkeys(one.path for one in list_bundled())
-_loaded: dict[Source, Snapshot] = {}
-_replayed: dict[Source, Recording] = {}
+_recordings: dict[Source, Recording] = {}
 
 
 def _load_shared_once(where: Source, **options: Any) -> Snapshot:
     stated = [name for name in ("complete", "release") if options.get(name) is not None]
     if stated or where not in _shared:
         return load_snapshot(where, **options)
-    if where not in _loaded:
-        _loaded[where] = load_snapshot(where, **options)
-    return replace(_loaded[where])  # a command sets the seed of its own snapshot
+    if where not in _recordings:
+        if isinstance(where, Path) and where.parent == ROOT / "fixtures":
+            _recordings[where] = bundled(where.name)
+        else:
+            _recordings[where] = replay_cycle(load_snapshot(where, **options), clock=perf_counter)
+    return replace(_recordings[where].snapshot)  # a command sets the seed of its own snapshot
 
 
 def _replay_shared_once(snapshot: Snapshot, **options: Any) -> Recording:
     names = snapshot.__struct_fields__
-    for where, loaded in _loaded.items():
-        if all(getattr(snapshot, name) is getattr(loaded, name) for name in names):
-            if where not in _replayed:
-                _replayed[where] = replay_cycle(snapshot, **options)
-            return _replayed[where]
+    # A command that asks a webhook, or limits the recording itself, has a recording of its own.
+    is_plain = options.get("ask_extender") is None and isinstance(options.get("bound"), ProgressBound)
+    for shared in _recordings.values() if is_plain else ():
+        if all(getattr(snapshot, name) is getattr(shared.snapshot, name) for name in names):
+            return shared
     return replay_cycle(snapshot, **options)
 
 

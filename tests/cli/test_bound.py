@@ -34,6 +34,7 @@ def test_the_trace_of_a_cut_replay_ends_with_the_cut() -> None:
     assert (1, "cut", "30 events") == (code, last["ev"], last["bound"])
 
 
+@pytest.mark.usefixtures("own_replays")
 def test_limits_that_are_not_reached_change_nothing() -> None:
     arguments = ["run", WORKS, "--trace", "-"]
     assert call(arguments) == call([*arguments, "--max-events", "1000000", "--max-memory", "1"])
@@ -46,6 +47,7 @@ def test_a_bound_is_a_positive_number(option: str) -> None:
     assert "'0' is not a positive number" in err
 
 
+@pytest.mark.usefixtures("own_replays")
 @pytest.mark.parametrize(
     "arguments", [["explain", WORKS, "assistants/chat-api"], ["diff", WORKS, WORKS], ["odds", WORKS]]
 )

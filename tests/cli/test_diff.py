@@ -23,6 +23,7 @@ def error_line(arguments: list[str]) -> str:
     return err.removeprefix("vcdebug: ").rstrip("\n")
 
 
+@pytest.mark.usefixtures("own_replays")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_snapshot_is_the_same_as_itself(name: str) -> None:
     code, out, _ = call(["diff", name, name, "--json"])

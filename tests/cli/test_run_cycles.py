@@ -18,6 +18,7 @@ def test_run_lists_each_cycle_and_names_the_repeated_one() -> None:
     assert "cycle 3 repeats cycle 2: the eviction of research/resnet-sweep-worker-0 planned and rolled back" in out
 
 
+@pytest.mark.usefixtures("own_replays")
 def test_first_cycle_equals_that_of_a_single_run() -> None:
     alone = json.loads(call(["run", WORKS, "--json"])[1])
     cycles = json.loads(call(["run", WORKS, "--cycles", "2", "--json"])[1])["cycles"]

@@ -85,7 +85,7 @@ def test_every_command_completes_them(arguments: list[str], code: int, manifests
 
 def test_a_completed_snapshot_lacks_nothing_but_a_configuration(manifests: str) -> None:
     out = call(["inspect", manifests, "--complete"])[1]
-    assert "problems: 1\n  volcano-scheduler.conf: not in the snapshot" in out
+    assert "input problems: 1\n  volcano-scheduler.conf: not in the snapshot" in out
 
 
 class Stdin:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, verb_for
 from vcdebug.explain.answer import Explanation
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import group_by_key
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -32,6 +33,8 @@ class Inspection(Struct, frozen=True):
     conf: SchedulerConf
     problems: tuple[Problem, ...]
     persistence: str
+    pending_jobs: int
+    """The number of jobs that have Pending pods after the cycle."""
 
 
 def inspect_snapshot(snapshot: Snapshot) -> Inspection:
@@ -39,7 +42,8 @@ def inspect_snapshot(snapshot: Snapshot) -> Inspection:
     recording = replay_cycle(snapshot)
     panic = [Problem("", "", "", "; ".join(lines), "")] if (lines := crash_report(recording)) else []
     problems = (*panic, *completeness_problems(snapshot), *input_problems(recording))
-    return Inspection(snapshot, recording.conf, problems, recording.session.persistence.setting_text)
+    pending = len([job for job in cycle_effects(recording).jobs if job.pending])
+    return Inspection(snapshot, recording.conf, problems, recording.session.persistence.setting_text, pending)
 
 
 def inspection_document(inspection: Inspection) -> dict[str, object]:
@@ -116,11 +120,15 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
         ("can change", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
     )
     yield make_paragraph("")
-    if not inspection.problems:
-        yield make_paragraph("no problems", "good")
-        return
-    yield make_paragraph(f"problems: {len(inspection.problems)}", "bad")
-    yield from (make_paragraph(problem.format_line(), indent=2) for problem in inspection.problems)
+    if inspection.problems:
+        yield make_paragraph(f"input problems: {len(inspection.problems)}", "bad")
+        yield from (make_paragraph(problem.format_line(), indent=2) for problem in inspection.problems)
+    else:
+        yield make_paragraph("no input problems", "good")
+    if count := inspection.pending_jobs:
+        yield make_paragraph(
+            f"{count_noun(count, 'job')} {verb_for(count, 'has')} Pending pods: vcdebug explain says why"
+        )
 
 
 def _provenance_blocks(provenance: Provenance) -> Iterator[Block]:

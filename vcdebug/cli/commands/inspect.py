@@ -16,7 +16,9 @@ class InspectCommand(Command):
 
     HELP = "Show contents, problems and effective configuration of a snapshot"
     EXAMPLES = ("inspect preempt-works",)
-    EXITS = "Exit status: 0 no input problems (with --against: no differences), 2 input problems or differences, 1 error"
+    EXITS = (
+        "Exit status: 0 no input problems (with --against: no differences), 2 input problems or differences, 1 error"
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_shared_options(parser, "SNAPSHOT", "--complete", "--release")

@@ -33,13 +33,16 @@ def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 FEW_TRIALS = 16
 """Number of cycles that a search for fixes may run: enough to try each kind of change."""
+FEW_DRAWS = 2
+"""Number of replays with other random choices that an answer about a damaged snapshot may make."""
 
 
 def share_fix_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share fixes and other outcomes among equal snapshots; a search for fixes may run FEW_TRIALS of up
-    to 160 cycles.
+    """Share fixes and other outcomes among equal snapshots; a search for fixes may run FEW_TRIALS of up to 160 cycles,
+    and FEW_DRAWS of 12 have other random choices.
     """
     monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
+    monkeypatch.setattr("vcdebug.whatif.other_outcomes.RUNS_OF_AN_ANSWER", FEW_DRAWS)
     monkeypatch.setattr("vcdebug.whatif.other_outcomes.other_outcomes", _find_outcomes_once)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.builders import conf_of, node, pod, pod_group, queue
+from tests.cli.once import one_snapshot
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.cli.main import main
 from vcdebug.snapshot.snapshot import Manifest
@@ -68,8 +69,9 @@ def lines_of(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 
 @KINDS
 def test_the_first_line_of_explain_has_the_kind_and_further_lines_the_name(
-    kind: str, file: str, capsys: pytest.CaptureFixture[str]
+    kind: str, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    one_snapshot(monkeypatch)
     title = ALL_KINDS[kind][3]
     for typed in ("default/web", "web", title, f"default/{group_of(kind)}", group_of(kind)):
         main(["explain", file, typed, "--no-cache"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Final, Literal, Self
 
 from msgspec import Struct
@@ -160,6 +161,7 @@ class ReleaseRules:
         return cls(**{rule.name: not rule.default for rule in switched}, **others)
 
 
+@cache
 def release_at_tag(tag: Tag) -> Release:
     """The release of a supported tag, with the older forms that the replay supports."""
     older = frozenset(change.id for change in CHANGES.values() if change.replayed and change.is_in_force(tag))

@@ -132,7 +132,7 @@ def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
 UNKNOWN_RELEASE = "release unknown, replayed by the latest rules (master of 2026-08-20), none recorded"
 IMAGES = {
     "volcanosh/vc-scheduler:v1.14.4": "release v1.14.4 (replayed exactly) recorded",
-    "registry.example/x/vc-scheduler:v1.15.1-acme.3": "replayed as v1.15.1 (near: not compared itself) recorded",
+    "registry.example/x/vc-scheduler:v1.15.1-acme.3": "as v1.15.1 (not compared with the real scheduler) recorded",
     "volcanosh/vc-scheduler:latest": UNKNOWN_RELEASE,
     f"volcanosh/vc-scheduler@sha256:{'0' * 64}": UNKNOWN_RELEASE,
 }

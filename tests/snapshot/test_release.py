@@ -144,7 +144,7 @@ def test_a_patch_release_to_come_has_what_its_branch_has_mended(coming: str, new
     next_one, last = resolve_release(coming).release, resolve_release(newest).release
     assert mended == last.older_forms - next_one.older_forms
     assert next_one.older_forms < last.older_forms
-    trust = "near: not compared itself" if coming == "v1.13.4" else "replayed exactly"
+    trust = "not compared with the real scheduler" if coming == "v1.13.4" else "replayed exactly"
     assert re.fullmatch(rf"release {coming} as of 2026-08-\d\d \({trust}\)", next_one.describe_trust())
 
 
@@ -161,16 +161,25 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
         ("volcanosh/vc-scheduler:1.14.4", "release v1.14.4 (replayed exactly)"),
         ("volcanosh/vc-scheduler:v1.14.4-arm64", "release v1.14.4-arm64, replayed as v1.14.4 (replayed exactly)"),
         ("registry.example:5000/x/vc-scheduler:v1.12.4@sha256:01", "release v1.12.4 (replayed exactly)"),
-        ("volcanosh/vc-scheduler:v1.14.2", "release v1.14.2 (near: not compared itself)"),
-        ("volcanosh/vc-scheduler:v1.14.9", "release v1.14.9, replayed as v1.14.4 (near: not compared itself)"),
+        ("volcanosh/vc-scheduler:v1.14.2", "release v1.14.2 (not compared with the real scheduler)"),
+        (
+            "volcanosh/vc-scheduler:v1.14.9",
+            "release v1.14.9, replayed as v1.14.4 (not compared with the real scheduler)",
+        ),
         (
             "volcanosh/vc-scheduler:v1.16.0",
-            "release v1.16.0, replayed as master of 2026-08-20 (near: not compared itself)",
+            "release v1.16.0, replayed as master of 2026-08-20 (not compared with the real scheduler)",
         ),
-        ("acme/scheduler:v1.15.1-acme.3", "release v1.15.1-acme.3, replayed as v1.15.1 (near: not compared itself)"),
+        (
+            "acme/scheduler:v1.15.1-acme.3",
+            "release v1.15.1-acme.3, replayed as v1.15.1 (not compared with the real scheduler)",
+        ),
         ("volcanosh/vc-scheduler:v1.11.2", "release v1.11.2 (replayed exactly)"),
         ("volcanosh/vc-scheduler:v1.10.2", "release v1.10.2 (replayed exactly)"),
-        ("swr/volcano:v1.10.2-cce.3", "release v1.10.2-cce.3, replayed as v1.10.2 (near: not compared itself)"),
+        (
+            "swr/volcano:v1.10.2-cce.3",
+            "release v1.10.2-cce.3, replayed as v1.10.2 (not compared with the real scheduler)",
+        ),
         ("volcanosh/vc-scheduler:latest", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
         ("volcanosh/vc-scheduler@sha256:0123", "release unknown, replayed by the latest rules (master of 2026-08-20)"),
         ("acme/vc-scheduler:main-20260801", "release unknown, replayed by the latest rules (master of 2026-08-20)"),

@@ -29,7 +29,7 @@ Trust = Literal["exact", "near", "unknown"]
 """exact: recorded, or compared with its program; near: of a known line; unknown: not stated, or of another line."""
 TRUST_WORDS: dict[Trust, str] = {
     "exact": "replayed exactly",
-    "near": "near: not compared itself",
+    "near": "not compared with the real scheduler",
     "unknown": "unknown: may differ",
 }
 _GATE_CEILINGS = {

@@ -18,8 +18,8 @@ INTRODUCTION = """# Releases: what older schedulers decide differently
 
 A snapshot is replayed by the rules of the release that it comes from: `scheduler.release` in `meta.json`, which
 `capture` reads from the scheduler's image, or `--release`, or the edit `flag:release=v1.15.1` (`:release v1.15.1` in
-the debugger). Where nothing says it, the latest rules hold, and `explain` says under which releases the outcome differs.
-A release is a set of old behaviors, each with a name:
+the debugger). Where nothing says it, the latest rules hold, and `explain` says under which releases the outcome
+differs. A release is a set of old behaviors, each with a name:
 `v1.15.1,-csi-limit-key` is v1.15.1 with one of them in its new behavior, and `master,+csi-limit-key` the latest rules
 with one old behavior. `vcdebug diff SNAPSHOT --release VERSION` finds out which of them affect decisions in a cluster
 ([many-runs.md](many-runs.md)).
@@ -28,9 +28,9 @@ A release that is not listed is replayed as the nearest one that is, with a prob
 refuses a version that does not exist yet, unless `nearest` follows: `--release v1.99,nearest`.
 `--release nearest` alone is the nearest to the snapshot's own release; `diff` needs a version. Patch releases
 that upstream has not tagged yet are replayed as the head of their branch, of the day that the table names.
-Answers say how far a replay is trusted, in `--json` with one word: `exact` where the release was recorded or compared with
-its program ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases, switched
-changes), `unknown` for anything older, newer or not stated.
+Answers say how far a replay is trusted, in `--json` with one word: `exact` where the release was recorded or compared
+with its program ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases,
+switched changes), `unknown` for anything older, newer or not stated.
 """
 IMAGES = (
     "vc-scheduler:v1.15.1",

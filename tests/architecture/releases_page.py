@@ -29,8 +29,8 @@ refuses a version that does not exist yet, unless `nearest` follows: `--release 
 `--release nearest` alone is the nearest to the snapshot's own release; `diff` needs a version. Patch releases
 that upstream has not tagged yet are replayed as the head of their branch, of the day that the table names.
 Answers say how far a replay is trusted, in `--json` with one word: `exact` where the release was recorded or compared
-with its program ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors, pre-releases,
-switched changes), `unknown` for anything older, newer or not stated.
+with its program ([fidelity.md](fidelity.md)), `near` where its line is listed (patches, builds of vendors,
+pre-releases, switched changes), `unknown` for anything older, newer or not stated.
 """
 IMAGES = (
     "vc-scheduler:v1.15.1",

@@ -29,6 +29,8 @@ WITHOUT_IDENTITY = 2
 """Newest marshal version that writes equal values to equal bytes, whether or not they are the same object."""
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
 """Names of the bundled snapshots."""
+BENCHMARKS = ROOT.parent / "shared" / "perf"
+"""Optional folder of the clusters on which the product is measured, beside the checkout."""
 BLOCKED = "preempt-blocked-by-gang"
 """The bundled snapshot in which gang makes preempt discard its statement."""
 
@@ -100,6 +102,13 @@ def golden(name: str) -> Recording:
 def bundled(name: str = BLOCKED) -> Recording:
     """The replay of a bundled snapshot, with the seconds of its stages, which commands show."""
     return replay_cycle(load_snapshot(ROOT / "fixtures" / name), clock=perf_counter)
+
+
+@cache
+def thousand_nodes() -> Recording:
+    """The replay of a measured cluster of 1,000 nodes; without it that of a bundled snapshot."""
+    path = BENCHMARKS / "mixed-1000"
+    return replay_cycle(load_snapshot(path)) if path.exists() else bundled("placed-by-score")
 
 
 def written(recording: Recording) -> bytes:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from time import monotonic, process_time
+from typing import Any
 from unittest.mock import patch
 
+from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -179,6 +181,18 @@ NAMES = {
 }
 
 
+@contextmanager
+def waits_until_settled(app: App[Any]) -> Iterator[None]:
+    """Patch Textual's waits in tests: they end as soon as the application has nothing left to do."""
+    at_rest = partial(settled, app)
+    with (
+        patch("textual.app.wait_for_idle", at_rest),
+        patch("textual.pilot.wait_for_idle", at_rest),
+        patch("textual.screen.UPDATE_PERIOD", NEVER),
+    ):
+        yield
+
+
 @asynccontextmanager
 async def opened(
     name: str | None = "preempt-blocked-by-gang",
@@ -187,24 +201,29 @@ async def opened(
     wait: bool = True,
     settings: UserSettings | None = None,
     store: SessionStore | None = None,
+    replayed_once: bool = False,
     **start: object,
 ) -> AsyncIterator[Desk]:
-    """Open the application on a bundled snapshot or a path, and wait for the recording."""
+    """Open the application on a bundled snapshot or a path, and wait for the recording.
+
+    With `replayed_once` a bundled snapshot's recording is that of earlier tests, with the answers found in it.
+    """
     begin = None
     if name is not None:
         folder = find_bundled(name)
         begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
     app = VcdebugApp(begin, settings, store)
-    at_rest = partial(settled, app)
     with (
-        patch("textual.app.wait_for_idle", at_rest),
-        patch("textual.pilot.wait_for_idle", at_rest),
-        patch("textual.screen.UPDATE_PERIOD", NEVER),
+        waits_until_settled(app),
         skip_frame_assembly(),
-        quick_start(),
+        quick_start(replayed_once=replayed_once),
     ):
         async with app.run_test(size=size) as pilot:
             desk = Desk(pilot)
             if begin is not None and wait:
                 await desk.until_ready()
             yield desk
+
+
+opened_again = partial(opened, replayed_once=True)
+"""Opens a bundled snapshot for a test that neither looks at running work nor at memory."""

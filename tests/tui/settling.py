@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from time import monotonic, process_time
+from typing import Any
 
 from textual.app import App
 from textual.screen import Screen
@@ -20,7 +21,7 @@ STILL = 0.02
 HARDLY = STILL / 20
 
 
-async def settled(app: App[int], *_: float) -> None:
+async def settled(app: App[Any], *_: float) -> None:
     """Wait until all messages are handled, due frames are drawn, and short work in threads is done."""
     end = monotonic() + LONGEST
     while True:
@@ -63,12 +64,12 @@ def frame_due(screen: Screen[object]) -> bool:
     )
 
 
-def working(app: App[int]) -> bool:
+def working(app: App[Any]) -> bool:
     """Whether a worker thread of the application is still running."""
     return any(worker.state in (WorkerState.PENDING, WorkerState.RUNNING) for worker in app.workers)
 
 
-async def goes_on(app: App[int]) -> bool:
+async def goes_on(app: App[Any]) -> bool:
     """Whether the threads end, or use processor time, within STILL seconds."""
     since, used = monotonic(), process_time()
     while working(app) and monotonic() < since + STILL:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, opened
+from tests.tui.driving import NARROW, WIDE, opened, opened_again
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 
 WHOLE = Path(__file__).parents[1] / "golden" / "random" / "basic-0001"
@@ -17,7 +17,7 @@ AT = 120
 
 @SIZES
 async def test_v_shows_where_the_search_for_victims_ends(size: tuple[int, int]) -> None:
-    async with opened("preempt-blocked-by-gang", size) as desk:
+    async with opened_again("preempt-blocked-by-gang", size) as desk:
         await desk.command(f"goto {AT}")
         await desk.press("V")
         assert desk.main.focused is desk.panel("funnel")
@@ -28,7 +28,7 @@ async def test_v_shows_where_the_search_for_victims_ends(size: tuple[int, int]) 
 
 @SIZES
 async def test_e_capital_shows_who_was_evicted_for_whom_and_leads_there(size: tuple[int, int]) -> None:
-    async with opened("preempt-blocked-by-gang", size) as desk:
+    async with opened_again("preempt-blocked-by-gang", size) as desk:
         await desk.press("E")
         assert desk.main.focused is desk.panel("evictions")
         assert "no pod is evicted in the end" in desk.screen()
@@ -38,7 +38,7 @@ async def test_e_capital_shows_who_was_evicted_for_whom_and_leads_there(size: tu
 
 @SIZES
 async def test_o_capital_shows_the_orders_and_what_decided(size: tuple[int, int]) -> None:
-    async with opened("preempt-blocked-by-gang", size) as desk:
+    async with opened_again("preempt-blocked-by-gang", size) as desk:
         await desk.command("goto 10")
         await desk.press("O")
         assert desk.main.focused is desk.panel("order")
@@ -76,7 +76,7 @@ async def test_waiting_page_without_pending_jobs_says_so() -> None:
 
 @pytest.mark.parametrize(("event", "keys", "job"), [(120, (), "llm-finetune"), (1, ("5", "home"), "feature-etl")])
 async def test_e_within_an_action_or_on_a_row_explains_that_job(event: int, keys: tuple[str, ...], job: str) -> None:
-    async with opened("preempt-blocked-by-gang") as desk:
+    async with opened_again("preempt-blocked-by-gang") as desk:
         await desk.command(f"goto {event}")
         await desk.press(*keys, "e")
         detail = desk.app.screen
@@ -85,7 +85,7 @@ async def test_e_within_an_action_or_on_a_row_explains_that_job(event: int, keys
 
 
 async def test_a_queues_row_opens_its_derivations() -> None:
-    async with opened("pending-queue-quota") as desk:
+    async with opened_again("pending-queue-quota") as desk:
         await desk.press("7", "home", *["down"] * 5, "enter")
         detail = desk.app.screen
         assert isinstance(detail, DetailScreen)
@@ -94,7 +94,7 @@ async def test_a_queues_row_opens_its_derivations() -> None:
 
 
 async def test_a_row_of_the_histogram_opens_its_nodes() -> None:
-    async with opened("pending-no-node-fits") as desk:
+    async with opened_again("pending-no-node-fits") as desk:
         await desk.command("break predicate")
         await desk.press("c", "2", "home", "enter")
         detail = desk.app.screen
@@ -103,7 +103,7 @@ async def test_a_row_of_the_histogram_opens_its_nodes() -> None:
 
 
 async def test_a_candidates_fate_leads_to_the_plugin_that_spared_it() -> None:
-    async with opened("preempt-blocked-by-gang") as desk:
+    async with opened_again("preempt-blocked-by-gang") as desk:
         await desk.command(f"goto {AT}")
         await desk.press("2", "home", "enter")
         detail = desk.app.screen
@@ -114,7 +114,7 @@ async def test_a_candidates_fate_leads_to_the_plugin_that_spared_it() -> None:
 
 
 async def test_find_lists_every_event_and_enter_goes_there() -> None:
-    async with opened("preempt-blocked-by-gang") as desk:
+    async with opened_again("preempt-blocked-by-gang") as desk:
         await desk.command('find victim if plugin == "gang"')
         detail = desk.app.screen
         assert isinstance(detail, DetailScreen)
@@ -130,7 +130,7 @@ async def test_fits_answers_when_its_replays_are_done() -> None:
 
 
 async def test_equals_shows_where_a_number_comes_from_and_goes_on() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("6", "home", "right", "=")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)
@@ -143,7 +143,7 @@ async def test_equals_shows_where_a_number_comes_from_and_goes_on() -> None:
 
 
 async def test_equals_on_a_row_without_a_number_explains_its_event_and_x_goes_there() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.command("goto 67")
         await desk.press("1", "=")
         page = desk.app.screen
@@ -188,7 +188,7 @@ async def test_an_answer_leads_on_to_more_fixes_unless_its_job_is_scheduled() ->
 
 
 async def test_on_the_page_of_a_job_keys_ask_about_that_job() -> None:
-    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+    async with opened_again("preempt-blocked-by-gang", NARROW) as desk:
         await desk.until_at_rest()
         await desk.press("5", "down", "enter")
         assert "Job research/llm-finetune" in desk.screen()

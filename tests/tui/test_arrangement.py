@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import Desk, opened
+from tests.tui.driving import Desk, opened, opened_again
 from vcdebug.tui.main.layout import (
     CLUSTER_PANELS,
     LARGE,
@@ -66,7 +66,7 @@ def test_a_large_screen_keeps_the_lists_of_the_cluster_in_their_column() -> None
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_no_panel_moves_when_another_is_shown(size: tuple[int, int]) -> None:
-    async with opened("preempt-blocked-by-gang", size) as desk:
+    async with opened_again("preempt-blocked-by-gang", size) as desk:
         await desk.press("n", "n", "1")
         before = regions(desk)
         for panel in PANELS:

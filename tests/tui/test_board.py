@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.builders import amounts, conf_of, node, pod, pod_group, pods, queue
-from tests.tui.driving import NARROW, WIDE, opened
+from tests.tui.driving import NARROW, WIDE, opened_again
 from vcdebug.cli.main import main
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.table_layout import lay_out
@@ -45,7 +45,7 @@ def many(tmp_path: Path) -> Path:
 async def test_first_screen_counts_pending_jobs_by_cause_and_enter_leads_to_them(
     many: Path, size: tuple[int, int]
 ) -> None:
-    async with opened(str(many), size) as desk:
+    async with opened_again(str(many), size) as desk:
         table = desk.panel("moment").table
         assert "Overview of many" in str(desk.panel("moment").border_title)
         counts = [(row.key, row.cells[1].text, row.cells[2].text) for row in table.rows]
@@ -69,7 +69,7 @@ async def test_first_screen_counts_pending_jobs_by_cause_and_enter_leads_to_them
 
 async def test_a_cause_has_room_and_below_it_stand_first_fix_and_queues_where_there_is_height(many: Path) -> None:
     for size, below in ((WIDE, True), (NARROW, True), (LOW, False)):
-        async with opened(str(many), size) as desk:
+        async with opened_again(str(many), size) as desk:
             lines = desk.screen().splitlines()
             at = next(number for number, line in enumerate(lines) if "scheduling gate" in line)
             head = lines[at - 1]
@@ -81,7 +81,7 @@ async def test_a_cause_has_room_and_below_it_stand_first_fix_and_queues_where_th
 
 async def test_pending_waiting_and_board_show_the_same_page(many: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = []
-    async with opened(str(many), WIDE) as desk:
+    async with opened_again(str(many), WIDE) as desk:
         for name in ("pending", "waiting", "board"):
             await desk.work(name)
             page = desk.app.screen
@@ -101,7 +101,7 @@ async def test_pending_waiting_and_board_show_the_same_page(many: Path, capsys: 
 
 
 async def test_a_few_pending_jobs_are_listed_one_by_one() -> None:
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.work("pending")
         page = desk.app.screen
         assert isinstance(page, PageScreen)

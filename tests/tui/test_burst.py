@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.app import App
 
-from tests.tui.driving import Desk, opened
+from tests.tui.driving import Desk, opened, opened_again
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.dialogs import BreakpointScreen
@@ -41,7 +41,7 @@ def position_of(desk: Desk) -> tuple[object, ...]:
 
 
 async def slowly(keys: list[str]) -> tuple[object, ...]:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for key in "".join(keys):
             await desk.press(SIGNS.get(key, key))
         return position_of(desk)
@@ -51,13 +51,13 @@ async def slowly(keys: list[str]) -> tuple[object, ...]:
 async def test_any_burst_gives_the_same_as_typed_slowly(seed: int) -> None:
     keys = burst_of(Random(seed))
     expected = await slowly(keys)
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, "".join(keys))
         await desk.until(lambda: expected == position_of(desk), f"{keys} come to the same")
 
 
 async def test_a_command_typed_behind_long_work_waits_for_it() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, ":next-cycle\n:goto 5\n")
         await desk.until(lambda: desk.main.moment is not None and desk.seq == 5, "both are done")
         assert desk.moment.recordings is not None
@@ -65,7 +65,7 @@ async def test_a_command_typed_behind_long_work_waits_for_it() -> None:
 
 
 async def test_a_key_right_after_a_panels_key_is_for_that_panel() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         flow, jobs = desk.panel("flow"), desk.panel("jobs")
         before, start = flow.cursor, jobs.cursor
         send(desk, "5j")
@@ -74,14 +74,14 @@ async def test_a_key_right_after_a_panels_key_is_for_that_panel() -> None:
 
 
 async def test_a_whole_command_and_the_step_after_it() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, ":goto 40\ns")
         await desk.until(lambda: desk.seq == 41, "the command is done and the step too")
         assert not desk.main.query_one(Prompt).is_open
 
 
 async def test_a_filter_whose_letters_are_keys_as_well() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("6")
         everything = len(desk.panel("nodes").table.rows)
         await desk.press("5")
@@ -92,20 +92,20 @@ async def test_a_filter_whose_letters_are_keys_as_well() -> None:
 
 
 async def test_escape_in_a_burst_leaves_the_line_and_the_next_key_is_for_the_screen() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, ":abc\x1bs")
         await desk.until(lambda: desk.seq == 1, "the step is done")
 
 
 async def test_keys_for_a_dialog_that_is_just_being_built() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, "b\n")
         await desk.until(lambda: len(desk.moment.breakpoints) == 1, "a breakpoint is set")
         assert not isinstance(desk.app.screen, BreakpointScreen)
 
 
 async def test_g_twice_is_the_first_row_and_a_capital_the_last() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         jobs = desk.panel("jobs")
         send(desk, "5G")
         await desk.until(lambda: len(jobs.shown_rows) - 1 == jobs.cursor, "the last row")
@@ -116,7 +116,7 @@ async def test_g_twice_is_the_first_row_and_a_capital_the_last() -> None:
 
 
 async def test_commands_one_after_the_other() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         send(desk, ":goto 51\n:goto 52\n")
         await desk.until(lambda: desk.seq == 52, "both commands are done, the second last")
         assert ["goto 51", "goto 52"] == desk.main.query_one(Prompt).history["command"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import Desk, opened
+from tests.tui.driving import Desk, opened_again
 from vcdebug.tui import clipboard
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.config import UserSettings
@@ -39,7 +39,7 @@ async def copied(desk: Desk, letter: str) -> str:
 
 
 async def test_the_menu_copies_cell_row_panel_equation_and_command_lines(no_tool: None) -> None:
-    async with opened("preempt-works", goto=40, panel="jobs") as desk:
+    async with opened_again("preempt-works", goto=40, panel="jobs") as desk:
         jobs = desk.panel("jobs")
         assert jobs.cursor_row is not None
         assert jobs.cursor_row.cells[0].text.strip() == await copied(desk, "c")
@@ -53,12 +53,12 @@ async def test_the_menu_copies_cell_row_panel_equation_and_command_lines(no_tool
 
 
 async def test_the_command_that_explains_names_the_job_of_the_moment(no_tool: None) -> None:
-    async with opened("preempt-works", job="assistants/chat-api") as desk:
+    async with opened_again("preempt-works", job="assistants/chat-api") as desk:
         assert "vcdebug explain preempt-works assistants/chat-api" == await copied(desk, "x")
 
 
 async def test_copying_also_uses_a_native_clipboard_tool(tool: Path) -> None:
-    async with opened("preempt-works", goto=40) as desk:
+    async with opened_again("preempt-works", goto=40) as desk:
         text = await copied(desk, "o")
         assert text == tool.read_text()
         assert "with xclip and through the terminal (OSC 52)" in desk.status()
@@ -69,20 +69,20 @@ async def test_copying_also_uses_a_native_clipboard_tool(tool: Path) -> None:
     [("native", "with xclip", False), ("osc52", "through the terminal (OSC 52)", True), ("file", "to ", False)],
 )
 async def test_the_settings_choose_how(tool: Path, how: Clipboard, says: str, terminal: bool) -> None:
-    async with opened("preempt-works", settings=UserSettings(clipboard=how), goto=40) as desk:
+    async with opened_again("preempt-works", settings=UserSettings(clipboard=how), goto=40) as desk:
         text = await copied(desk, "o")
         assert f"opens this place {says}" in desk.status()
         assert terminal == (text != "")
 
 
 async def test_native_copying_without_a_tool_is_reported(no_tool: None) -> None:
-    async with opened("preempt-works", settings=UserSettings(clipboard="native")) as desk:
+    async with opened_again("preempt-works", settings=UserSettings(clipboard="native")) as desk:
         await copied(desk, "p")
         assert "nothing was copied: no clipboard tool works" in desk.status()
 
 
 async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> None:
-    async with opened("preempt-works", goto=40) as desk:
+    async with opened_again("preempt-works", goto=40) as desk:
         await desk.press("y", "f", "o")
         path = own_folders / "state" / "vcdebug" / clipboard.COPY_FILE
         assert "vcdebug open preempt-works --goto 40" == path.read_text()
@@ -90,6 +90,6 @@ async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> No
 
 
 async def test_closing_the_copy_menu_copies_nothing(no_tool: None) -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("y", "escape")
         assert ("", "") == (desk.app.clipboard, desk.status())

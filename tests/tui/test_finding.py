@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.builders import cluster, node
-from tests.tui.driving import NARROW, Desk, opened
+from tests.tui.driving import NARROW, Desk, opened, opened_again
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.tui.completion import complete_line
 from vcdebug.tui.palette import (
@@ -45,12 +45,12 @@ COMPLETED = {
 
 
 async def test_a_line_is_completed() -> None:
-    async with opened("preempt-works", NARROW) as desk:
+    async with opened_again("preempt-works", NARROW) as desk:
         assert COMPLETED == {typed: complete_line(typed, desk.moment)[0] for typed in COMPLETED}
 
 
 async def test_completion_of_a_condition_proposes_the_current_names() -> None:
-    async with opened("preempt-works", NARROW, job="assistants/chat-api") as desk:
+    async with opened_again("preempt-works", NARROW, job="assistants/chat-api") as desk:
         assert 'break victim if job=="assistants/chat-api"' in complete_line("break victim if j", desk.moment)
 
 
@@ -59,7 +59,7 @@ def line(desk: Desk) -> str:
 
 
 async def test_tab_completes_and_goes_on_to_the_next_completion() -> None:
-    async with opened("preempt-works", NARROW) as desk:
+    async with opened_again("preempt-works", NARROW) as desk:
         await desk.press("colon", "p", "a", "n", "e", "l", "space", "e", "tab")
         assert "panel equation" == line(desk)
         assert "[equation]" in desk.screen()
@@ -72,7 +72,7 @@ async def test_tab_completes_and_goes_on_to_the_next_completion() -> None:
 
 
 async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_letters() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, PaletteScreen)
@@ -89,7 +89,7 @@ async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None
     assert f"{usage}   key b\ncommand: Set [a] breakpoint" == content.plain
     underlined = [content.plain[span.start : span.end] for span in content.spans if span.style == "underline"]
     assert ["brea", "brea", "COND"] == underlined
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, PaletteScreen)
@@ -131,7 +131,7 @@ FOUND = {
 
 
 async def test_palette_finds_the_expected_entry_for_twenty_words() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         described = list(described_entries(desk.main))
         first = {word: find_entries(desk.main, described, word.split())[:1] for word in FOUND}
         assert FOUND == {word: (hit.kind, hit.name, hit.key) for word, hits in first.items() for hit in hits}
@@ -139,7 +139,7 @@ async def test_palette_finds_the_expected_entry_for_twenty_words() -> None:
 
 @pytest.mark.parametrize("word", ["victim", "next cycle"])
 async def test_the_palette_runs_what_it_shows_first(word: str) -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
         assert isinstance(palette, PaletteScreen)
@@ -157,7 +157,7 @@ async def test_the_palette_runs_what_it_shows_first(word: str) -> None:
 
 
 async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         described = list(described_entries(desk.main))
         assert MAX_HITS == len(find_entries(desk.main, described, ["e"]))
         assert [] == find_entries(desk.main, described, [])
@@ -168,7 +168,7 @@ async def test_the_palette_yields_the_best_hundred_and_keys_run_where_they_hold(
 
 
 async def test_a_node_of_the_palette_opens_its_page_and_a_pod_its_answer() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for word, title in (("gpu-l40s-01", "Node gpu-l40s-01"), ("chat-api-server-0", "Why assistants/chat-api")):
             find_entries(desk.main, (), [word])[0].run_entry()
             await desk.pause()
@@ -179,7 +179,7 @@ async def test_a_node_of_the_palette_opens_its_page_and_a_pod_its_answer() -> No
 
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         next(entry for entry in described_entries(desk.main) if entry.name.startswith("goto")).run_entry()
         await desk.pause()
         assert "goto " == line(desk)
@@ -188,7 +188,7 @@ async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> Non
 
 
 async def test_the_help_is_searched_by_key_and_by_word() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("question_mark")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)
@@ -200,7 +200,7 @@ async def test_the_help_is_searched_by_key_and_by_word() -> None:
 
 
 async def test_escape_takes_the_filter_of_a_page_then_its_order_then_the_page() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("question_mark", "slash", "G", "o", "enter")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)
@@ -216,7 +216,7 @@ async def test_escape_takes_the_filter_of_a_page_then_its_order_then_the_page() 
 
 
 async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one_by_one() -> None:
-    async with opened("preempt-works", panel="nodes", filter="0") as desk:
+    async with opened_again("preempt-works", panel="nodes", filter="0") as desk:
         grid = desk.panel("nodes")
         await desk.press("comma", "z")
         desk.main.show_message("something")
@@ -228,13 +228,13 @@ async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one
 
 
 async def test_ctrl_c_says_how_to_leave() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("ctrl+c")
         assert "q quits" == desk.status()
 
 
 async def test_the_help_begins_with_the_keys_of_the_focused_panel() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("8", "question_mark")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)
@@ -254,7 +254,7 @@ async def test_the_help_begins_with_the_keys_of_the_focused_panel() -> None:
 async def test_resource_views_show_their_count_and_open_what_the_cursor_is_on(
     name: str, title: str, opens: str
 ) -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.command(name)
         page = desk.app.screen
         assert isinstance(page, PageScreen)
@@ -270,7 +270,7 @@ async def test_resource_views_show_their_count_and_open_what_the_cursor_is_on(
 
 
 async def test_the_units_of_metrics_are_in_sight_on_a_small_screen() -> None:
-    async with opened("preempt-works", NARROW) as desk:
+    async with opened_again("preempt-works", NARROW) as desk:
         await desk.command("metrics")
         assert "memory in bytes, pods counted, the rest in thousandths" in desk.screen()
 
@@ -283,7 +283,7 @@ MEANT = {
 
 
 async def test_a_misspelt_word_gets_the_one_that_was_meant() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for typed, said in list(MEANT.items())[:2]:
             await desk.command(typed)
             assert said in desk.status()
@@ -292,7 +292,7 @@ async def test_a_misspelt_word_gets_the_one_that_was_meant() -> None:
 
 
 async def test_find_lists_all_cycles_and_enter_leads_into_another_one() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.work("next-cycle")
         await desk.command("find action start")
         page = desk.app.screen

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import NARROW, opened
+from tests.tui.driving import NARROW, opened_again
 from vcdebug.tui.widgets.bars import Header
 
 
 @pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])
 async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.command("break victim")
         await desk.command("goto 103")
         await desk.work("force none")
@@ -23,7 +23,7 @@ async def test_place_counts_and_path_all_have_room(size: tuple[int, int]) -> Non
 
 @pytest.mark.parametrize("size", [NARROW, (100, 30), (200, 60)])
 async def test_header_never_cuts_the_key_that_stops(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         header = desk.main.query_one(Header)
         for moment in (desk.moment, None):
             header.moment = moment

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened, opened_again
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
@@ -82,8 +82,14 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
 async def prepare(desk: Desk, action: str) -> None:
     """Go to a position at which the key has an effect."""
     await desk.until_at_rest()
-    await desk.command("cycle 1", "goto 1", f"goto {START}")
-    if action in ("step", "continue"):
+    assert desk.moment.recordings is not None
+    if desk.moment.recordings.cycle != 1:
+        await desk.command("cycle 1")
+    if action == "last_position":
+        await desk.command("goto 1")
+    if desk.seq != START:
+        await desk.command(f"goto {START}")
+    if action == "step" and not desk.moment.breakpoints:
         await desk.command("break action")
     assert START == desk.seq
     if action == "run_to_cursor":
@@ -115,7 +121,7 @@ async def test_each_key_does_something() -> None:
 
 @pytest.mark.parametrize("key", [key for key, binding in BOUND.items() if action_of(binding) in LEAVING])
 async def test_each_key_that_closes_or_quits_does_so(key: str) -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press(key)
         assert EFFECTS[action_of(BOUND[key])](desk)
 
@@ -172,7 +178,7 @@ def own(kind: type) -> bool:
 
 @pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_there(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         for panel in PANELS:
             await desk.press(panel.key)
             assert desk.main.focused is desk.panel(panel.command_name)
@@ -211,7 +217,7 @@ def keys(bindings: Iterable[BindingType]) -> list[tuple[str, str]]:
 
 
 async def test_each_key_of_a_table_does_something() -> None:
-    async with opened("preempt-works", panel="nodes") as desk:
+    async with opened_again("preempt-works", panel="nodes") as desk:
         grid = desk.panel("nodes")
         for key, name in keys(Grid.BINDINGS):
             grid.set_order(None)
@@ -226,8 +232,13 @@ async def test_each_key_of_a_table_does_something() -> None:
 async def focus_panel_row(desk: Desk, panel: Panel, event: int) -> None:
     """Focus the panel, with its cursor on a row of another event if there is one, and an empty status line."""
     await desk.close_everything()
-    await desk.command(f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here")
-    await desk.press(panel.key_in_force)
+    if event != desk.seq:
+        await desk.command(f"goto {event}")
+    enabled = [stand for stand in desk.moment.breakpoints if stand.enabled]
+    if len(enabled) < 2 or not desk.moment.watches or not desk.moment.bookmarks:
+        await desk.command("delete all", "break victim", "break tie", "watch seq > 10", "bookmark here")
+    if desk.main.focused is not panel:
+        await desk.press(panel.key_in_force)
     rows = [row.seq for row in panel.shown_rows]
     panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
     desk.main.show_message("")
@@ -235,7 +246,7 @@ async def focus_panel_row(desk: Desk, panel: Panel, event: int) -> None:
 
 
 async def test_each_key_of_a_panel_does_something() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.command("break victim")
         await desk.press("c")
         event = desk.seq
@@ -278,7 +289,7 @@ def test_key_codes_of_function_keys_are_bound(sent: str, action: str) -> None:
 
 
 async def test_a_capital_takes_the_step_back() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for forward, backward in (("n", "N"), ("s", "S"), ("f10", "f22"), ("f11", "ctrl+f11")):
             await desk.command(f"goto {START}")
             await desk.press(forward)
@@ -288,7 +299,7 @@ async def test_a_capital_takes_the_step_back() -> None:
 
 
 async def test_u_goes_up_the_hook_stack_and_d_back_down() -> None:
-    async with opened("preempt-works", job="assistants/chat-api") as desk:
+    async with opened_again("preempt-works", job="assistants/chat-api") as desk:
         await desk.command("break victim")
         await desk.press("c")
         at = [desk.seq]
@@ -305,7 +316,7 @@ async def test_u_goes_up_the_hook_stack_and_d_back_down() -> None:
 
 
 async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("n")
         seen = []
         for _ in range(5):
@@ -317,7 +328,7 @@ async def test_tab_walks_over_all_visible_panels_and_comes_back() -> None:
 
 
 async def test_each_digit_brings_its_panel_on_a_narrow_screen() -> None:
-    async with opened("preempt-works", NARROW) as desk:
+    async with opened_again("preempt-works", NARROW) as desk:
         for key in (panel.key for panel in PANELS):
             await desk.press(key)
             focused = desk.main.focused
@@ -327,7 +338,7 @@ async def test_each_digit_brings_its_panel_on_a_narrow_screen() -> None:
 
 
 async def test_a_filter_keeps_matching_rows_and_escape_brings_all_back() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("6")
         everything = len(desk.panel("nodes").shown_rows)
         await desk.press("slash")
@@ -342,7 +353,7 @@ async def test_a_filter_keeps_matching_rows_and_escape_brings_all_back() -> None
 
 
 async def test_an_exclamation_mark_turns_a_filter_round() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("6")
         everything = len(desk.panel("nodes").shown_rows)
         kept = desk.panel("nodes").set_filter("01")
@@ -350,7 +361,7 @@ async def test_an_exclamation_mark_turns_a_filter_round() -> None:
 
 
 async def test_the_command_line_remembers_what_was_typed() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.type(":goto 10")
         await desk.type(":goto 20")
         await desk.press("colon", "up", "up", "enter")
@@ -358,14 +369,14 @@ async def test_the_command_line_remembers_what_was_typed() -> None:
 
 
 async def test_a_command_is_typed_letter_by_letter() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("colon")
         await desk.type("goto 42")
         assert 42 == desk.seq
 
 
 async def test_a_breakpoint_from_the_dialog_has_the_condition_that_was_typed() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("b", "tab")
         desk.app.screen.query_one("#condition", Input).value = 'plugin == "gang"'
         await desk.press("enter")
@@ -373,7 +384,7 @@ async def test_a_breakpoint_from_the_dialog_has_the_condition_that_was_typed() -
 
 
 async def test_a_condition_that_is_wrong_says_so_in_the_dialog() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("b", "tab")
         desk.app.screen.query_one("#condition", Input).value = "plugin =="
         await desk.press("enter")
@@ -394,7 +405,7 @@ WRONG = (
 
 
 async def test_a_wrong_command_is_one_clear_line() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for text, words in WRONG:
             await desk.command(text)
             assert words in desk.status()
@@ -402,7 +413,7 @@ async def test_a_wrong_command_is_one_clear_line() -> None:
 
 
 async def test_enter_opens_the_page_of_a_node_and_goes_from_a_job_to_its_visits() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("6", "enter")
         assert page_open(desk)
         await desk.press("escape")
@@ -412,7 +423,7 @@ async def test_enter_opens_the_page_of_a_node_and_goes_from_a_job_to_its_visits(
 
 
 async def test_the_explanation_leads_to_the_event_that_proves_it() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("explain research/llm-finetune")
         page = desk.app.screen
         assert isinstance(page, DetailScreen)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened_again
 from vcdebug.tui.widgets.bars import Tabs
 from vcdebug.tui.widgets.prompt import Prompt
 
@@ -24,7 +24,7 @@ async def click_on(desk: Desk, words: str, letter: int = 0) -> None:
 
 @SIZES
 async def test_a_key_of_the_footer_is_pressed_by_its_sign_and_by_its_word(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await click_on(desk, "<n> over", 1)
         assert 8 == desk.seq
         await click_on(desk, "<s> into", 4)
@@ -34,14 +34,14 @@ async def test_a_key_of_the_footer_is_pressed_by_its_sign_and_by_its_word(size: 
 
 
 async def test_keys_that_stand_together_are_pressed_one_by_one() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 40")
         await click_on(desk, "<NSFC> back", 2)
         assert 39 == desk.seq
 
 
 async def test_a_click_on_a_head_sorts_and_one_on_a_cell_moves_the_cursor_there() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.press("5")
         jobs = desk.panel("jobs")
         as_it_was = [row.key for row in jobs.shown_rows]
@@ -59,7 +59,7 @@ async def test_a_click_on_a_head_sorts_and_one_on_a_cell_moves_the_cursor_there(
 async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_what_it_shows(
     size: tuple[int, int],
 ) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         x, y = place_of(desk, " 6 Nodes")
         await desk.pilot.hover(offset=(x + 3, y))
         await desk.pause()
@@ -73,7 +73,7 @@ async def test_a_click_on_a_tab_opens_its_panel_and_the_pointer_over_it_says_wha
 
 @SIZES
 async def test_the_key_line_of_a_page_takes_clicks(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.press("question_mark")
         await click_on(desk, "/ filter", 3)
         assert desk.app.screen.query_one(Prompt).is_open

@@ -5,16 +5,14 @@ import random
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from tests.recorded import BLOCKED, ROOT, bundled
+from tests.recorded import BLOCKED, bundled, thousand_nodes
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.flow import depth_of, flow_at
 from vcdebug.views.table import Row
 
 POSITIONS = 40
-LARGE = ROOT.parent / "shared" / "perf" / "mixed-1000"
 ONE_JOB_IN_A_CYCLE = 1300
 
 
@@ -63,7 +61,7 @@ def test_each_key_lands_where_the_tree_says(name: str) -> None:
 
 
 def test_each_key_lands_where_the_tree_says_in_a_large_cycle() -> None:
-    recording = replay_cycle(load_snapshot(LARGE)) if LARGE.exists() else bundled("placed-by-score")
+    recording = thousand_nodes()
     for seq in positions(recording):
         assert expected_landings(recording, seq) == landings(recording, seq), seq
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.debugger.test_steps_inside import COMPARED, compared_pop
-from tests.tui.driving import NARROW, WIDE, opened
+from tests.tui.driving import NARROW, WIDE, opened_again
 from vcdebug.explain.orders import comparisons_at
 from vcdebug.tui.keymap import bindings_by_id
 from vcdebug.tui.panels.base import Panel
@@ -16,7 +16,7 @@ MOVEMENTS = ("over", "into", "out", "continue")
 @pytest.mark.parametrize("movement", MOVEMENTS)
 async def test_a_key_goes_forward_and_its_opposite_backward(movement: str) -> None:
     known = bindings_by_id()
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         for name, forward in ((movement, True), (f"back-{movement}", False)):
             for key in known[name].key.split(","):
                 await desk.command("break action", "goto 1", f"goto {START}")
@@ -25,7 +25,7 @@ async def test_a_key_goes_forward_and_its_opposite_backward(movement: str) -> No
 
 
 async def test_brackets_lead_to_the_next_and_the_previous_event_about_the_row() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.until_at_rest()
         await desk.command("goto 1")
         await desk.press("5")
@@ -49,7 +49,7 @@ def test_only_the_tested_movements_have_an_opposite() -> None:
 
 @pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)])
 async def test_into_walks_the_comparisons_of_a_pop_and_moves_no_panel(size: tuple[int, int]) -> None:
-    async with opened(COMPARED, size=size) as desk:
+    async with opened_again(COMPARED, size=size) as desk:
         await desk.until_at_rest()
         seq = compared_pop(desk.moment.recording)
         await desk.command(f"goto {seq}")
@@ -69,7 +69,7 @@ async def test_into_walks_the_comparisons_of_a_pop_and_moves_no_panel(size: tupl
 
 
 async def test_into_walks_the_parts_of_a_score() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.until_at_rest()
         await desk.command("break score", "continue")
         await desk.press("s", "s", "s")

@@ -3,13 +3,12 @@
 import random
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, priority_class, queue
-from tests.recorded import BUNDLED, bundled
+from tests.recorded import BENCHMARKS, BUNDLED, bundled, thousand_nodes
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
@@ -25,10 +24,9 @@ FLOW = ("flow",)
 WIDTHS = {47: FLOW, 55: FLOW, 79: (), 70: MIDDLE, 82: MIDDLE, 119: (), 142: ()}
 """Widths of panels at 80x24, 120x40 and 200x60: the flow, the middle, and the dock, which has all on a small screen."""
 LOOKED_AT = 200
+FIVE_THOUSAND = BENCHMARKS / "large-5k"
 QUEUES, ZONES = ("research-and-development", "production", "batch"), ("eu-west-1a", "eu-west-1b", "eu-west-2c")
 TAINT = {"key": "example.com/dedicated", "value": "inference", "effect": "NoSchedule"}
-MEASURED = [Path(__file__).parents[3] / "shared" / "perf" / name for name in ("mixed-1000", "large-5k")]
-"""Present beside some checkouts only."""
 GUIDES = "│ ▾▸"
 """Characters that precede a name in a tree."""
 
@@ -161,7 +159,12 @@ def test_panels_of_a_large_cluster_have_one_line_per_row() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in MEASURED if path.exists()], ids=lambda path: path.name)
-def test_panels_of_the_measured_clusters_have_one_line_per_row(path: Path) -> None:
-    with disposing(replay_cycle(load_snapshot(path))) as recording:
+def test_panels_of_a_thousand_nodes_have_one_line_per_row() -> None:
+    assert [] == all_faults(thousand_nodes())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FIVE_THOUSAND.exists(), reason="the measured clusters are present beside some checkouts only")
+def test_panels_of_five_thousand_nodes_have_one_line_per_row() -> None:
+    with disposing(replay_cycle(load_snapshot(FIVE_THOUSAND))) as recording:
         assert [] == all_faults(recording)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened, opened_again
 from vcdebug.tui.main.cursor_commands import NO_FIGURE
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.bars import Timeline
@@ -35,7 +35,7 @@ def line(desk: Desk) -> str:
 
 @SIZES
 async def test_a_number_leads_to_the_event_that_wrote_it_and_again_further_back(size: tuple[int, int]) -> None:
-    async with opened(BLOCKED, size) as desk:
+    async with opened_again(BLOCKED, size) as desk:
         await desk.command(f"goto {LAST}")
         await on_cell(desk, "queues", "research cpu", "alloc")
         seen = []
@@ -50,7 +50,7 @@ async def test_a_number_leads_to_the_event_that_wrote_it_and_again_further_back(
 
 
 async def test_a_number_that_never_changed_leaves_the_cursor_on_its_row() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.command("goto 121")
         await on_cell(desk, "nodes", "gpu-a100-05", "cpu")
         await desk.press("L")
@@ -61,7 +61,7 @@ async def test_a_number_that_never_changed_leaves_the_cursor_on_its_row() -> Non
 
 
 async def test_going_back_along_a_figure_goes_on_where_the_panel_shows_something_else() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.command("goto 139")
         await on_cell(desk, "moment", "proportion research allocated cpu", "after")
         seen = []
@@ -72,7 +72,7 @@ async def test_going_back_along_a_figure_goes_on_where_the_panel_shows_something
 
 
 async def test_a_page_closes_with_the_event_that_wrote_the_number_under_its_cursor() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.command(f"goto {LAST}")
         await on_cell(desk, "jobs", JOB, "job")
         await desk.press("enter", "right", "L")
@@ -83,7 +83,7 @@ async def test_a_page_closes_with_the_event_that_wrote_the_number_under_its_curs
 
 
 async def test_a_breakpoint_on_a_figure_is_set_in_the_dialog() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.press("b")
         grid = desk.app.screen.query_one("#kinds", Grid)
         grid.cursor = [row.key for row in grid.shown_rows].index("data")
@@ -97,7 +97,7 @@ async def test_a_breakpoint_on_a_figure_is_set_in_the_dialog() -> None:
 
 
 async def test_a_cell_without_a_figure_says_so() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await on_cell(desk, "jobs", JOB, "job")
         for key in ("L", "A", "B"):
             await desk.press(key)
@@ -107,7 +107,7 @@ async def test_a_cell_without_a_figure_says_so() -> None:
 
 @SIZES
 async def test_watch_panel_lists_watches_and_enter_goes_to_the_last_change(size: tuple[int, int]) -> None:
-    async with opened(BLOCKED, size) as desk:
+    async with opened_again(BLOCKED, size) as desk:
         await desk.command("goto 120")
         await on_cell(desk, "jobs", JOB, "reserved")
         await desk.press("A")
@@ -127,7 +127,7 @@ async def test_watch_panel_lists_watches_and_enter_goes_to_the_last_change(size:
 
 
 async def test_a_breakpoint_on_the_number_under_the_cursor_stands_ready_to_be_narrowed() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await on_cell(desk, "nodes", "gpu-a100-01", "releasing")
         await desk.press("B")
         assert "break data node gpu-a100-01 releasing" == line(desk)
@@ -139,7 +139,7 @@ async def test_a_breakpoint_on_the_number_under_the_cursor_stands_ready_to_be_na
 
 
 async def test_a_breakpoint_is_changed_in_the_line_from_the_list() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.command("break victim")
         await desk.press("8", "enter")
         assert "change 1 victim" == line(desk)
@@ -156,7 +156,7 @@ async def test_a_breakpoint_is_changed_in_the_line_from_the_list() -> None:
 
 @SIZES
 async def test_a_bookmark_is_on_the_timeline_and_in_its_panel_and_leads_back(size: tuple[int, int]) -> None:
-    async with opened(BLOCKED, size) as desk:
+    async with opened_again(BLOCKED, size) as desk:
         await desk.command("goto 110")
         await desk.press("m")
         assert "bookmark 1 at event 110" in desk.status()
@@ -181,7 +181,7 @@ async def test_a_bookmark_is_on_the_timeline_and_in_its_panel_and_leads_back(siz
 
 
 async def test_commands_about_bookmarks_and_watches_open_their_panels() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         for command, panel in (("bookmarks", "bookmarks"), ("watch", "watch"), ("break", "breaks")):
             await desk.command(command)
             assert desk.main.focused is desk.panel(panel)
@@ -229,7 +229,7 @@ PUT_IN = {
 
 
 async def test_what_is_typed_stands_behind_the_words_that_were_put_in() -> None:
-    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+    async with opened_again("preempt-blocked-by-gang", NARROW) as desk:
         await desk.command("goto 103")
         for keys, words in PUT_IN.items():
             await desk.press(*keys, "exclamation_mark")
@@ -238,20 +238,20 @@ async def test_what_is_typed_stands_behind_the_words_that_were_put_in() -> None:
 
 
 async def test_an_edit_of_a_job_of_the_overview_is_put_in() -> None:
-    async with opened(BLOCKED) as desk:
+    async with opened_again(BLOCKED) as desk:
         await desk.until_at_rest()
         await desk.press("w")
         assert f"set PodGroup/{JOB}:spec.minMember=2" == line(desk)
 
 
 async def test_a_filter_that_is_opened_again_is_typed_on() -> None:
-    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+    async with opened_again("preempt-blocked-by-gang", NARROW) as desk:
         await desk.press("5", "slash", "l", "enter", "slash", "m")
         assert "lm" == desk.panel("jobs").filter_text
 
 
 async def test_a_bookmark_of_another_cycle_stays_in_the_list_and_leads_back_there() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 30")
         await desk.command("bookmark remember me")
         await desk.work("next-cycle")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, opened
+from tests.tui.driving import NARROW, WIDE, opened, opened_again
 from vcdebug.snapshot.sources import find_bundled
 from vcdebug.tui.main.layout import MainLayout, screen_class
 from vcdebug.tui.panels import log as log_panel
@@ -22,7 +22,7 @@ SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
 
 @SIZES
 async def test_the_tabs_name_the_present_panel_its_group_and_the_way_to_all_others(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         for panel in PANELS:
             await desk.press(panel.key)
             tabs = desk.main.query_one(Tabs)
@@ -31,11 +31,12 @@ async def test_the_tabs_name_the_present_panel_its_group_and_the_way_to_all_othe
             assert has_place != (f"[{panel.key} {panel.title}]" in "".join(lines))
             assert lines[0].endswith("P panels")
             assert max(map(len, lines)) <= tabs.size.width
-            assert all(line.rstrip() in desk.screen() for line in lines)
+            screen = desk.screen()
+            assert all(line.rstrip() in screen for line in lines)
 
 
 async def test_at_120_columns_every_panel_of_the_dock_has_a_tab() -> None:
-    async with opened("preempt-works", WIDE) as desk:
+    async with opened_again("preempt-works", WIDE) as desk:
         tabs = desk.main.query_one(Tabs)
         text = "".join(part.text for number in (0, 1) for part in tabs.line_segments(number))
         assert [] == [tab.title for tab in tabs.tabs if f"{tab.key} {tab.title}" not in text]
@@ -43,7 +44,7 @@ async def test_at_120_columns_every_panel_of_the_dock_has_a_tab() -> None:
 
 
 async def test_one_key_lists_every_panel_by_group_and_enter_shows_it() -> None:
-    async with opened("preempt-works") as desk:
+    async with opened_again("preempt-works") as desk:
         await desk.press("P")
         grid = desk.app.screen.query_one(Grid)
         rows = grid.table.rows
@@ -71,7 +72,7 @@ async def test_enter_in_problems_goes_to_the_event_of_a_quirk_and_opens_the_text
 
 
 async def test_a_panel_keeps_its_size_while_its_filter_is_typed() -> None:
-    async with opened("preempt-blocked-by-gang", NARROW) as desk:
+    async with opened_again("preempt-blocked-by-gang", NARROW) as desk:
         await desk.command("goto 120")
         for panel in ("jobs", "equation", "statement"):
             await desk.press(next(one.key for one in PANELS if one.command_name == panel))
@@ -83,7 +84,7 @@ async def test_a_panel_keeps_its_size_while_its_filter_is_typed() -> None:
 
 @pytest.mark.parametrize("panel", ["jobs", "nodes", "queues"])
 async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel: str) -> None:
-    async with opened("preempt-blocked-by-gang") as desk:
+    async with opened_again("preempt-blocked-by-gang") as desk:
         await desk.command("goto 50")
         await desk.press(next(one.key for one in PANELS if one.command_name == panel), "end")
         row = desk.panel(panel).cursor_row
@@ -97,7 +98,7 @@ async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel
 
 @SIZES
 async def test_0_shows_what_the_cycle_writes_and_enter_goes_to_its_event(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         await desk.press("0")
         assert desk.main.focused is desk.panel("effects")
         assert "[0 Effects]" in desk.screen()
@@ -113,7 +114,7 @@ async def test_0_shows_what_the_cycle_writes_and_enter_goes_to_its_event(size: t
 
 @SIZES
 async def test_p_shows_the_configuration_in_force(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         await desk.press("p")
         assert desk.main.focused is desk.panel("conf")
         assert "[p Conf]" in desk.screen()
@@ -123,7 +124,7 @@ async def test_p_shows_the_configuration_in_force(size: tuple[int, int]) -> None
 
 @SIZES
 async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         await desk.command("break statement pipeline")
         await desk.press("c", "v")
         assert desk.main.focused is desk.panel("log")
@@ -173,7 +174,7 @@ async def test_h_capital_shows_the_topology_or_says_that_there_is_none(size: tup
 
 @SIZES
 async def test_nothing_of_the_panels_stays_beside_a_page(size: tuple[int, int]) -> None:
-    async with opened("preempt-works", size) as desk:
+    async with opened_again("preempt-works", size) as desk:
         await desk.press("question_mark")
         frame = desk.app.screen.query_one("Vertical").region
         for y, row in enumerate(desk.screen().splitlines()):
@@ -182,7 +183,7 @@ async def test_nothing_of_the_panels_stays_beside_a_page(size: tuple[int, int]) 
 
 
 async def test_a_title_that_has_no_room_stands_whole_below_its_rule() -> None:
-    async with opened(size=(60, 20)) as desk:
+    async with opened_again(size=(60, 20)) as desk:
         for command in ("goto 103", "panel equation", "panel inside", "panel statement"):
             await desk.command(command)
         frames = [line for line in desk.screen().splitlines() if "<2>" in line or "<3>" in line]
@@ -191,7 +192,7 @@ async def test_a_title_that_has_no_room_stands_whole_below_its_rule() -> None:
 
 
 async def test_the_title_says_how_many_columns_are_out_of_sight_and_keys_bring_them() -> None:
-    async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
+    async with opened_again("preempt-blocked-by-gang", (80, 24)) as desk:
         await desk.command("panel evictions")
         assert "3 more columns →" in desk.screen()
         await desk.press("shift+right", "shift+right", "shift+right")
@@ -201,7 +202,7 @@ async def test_the_title_says_how_many_columns_are_out_of_sight_and_keys_bring_t
 
 
 async def test_the_cursor_brings_a_column_that_is_out_of_sight() -> None:
-    async with opened("preempt-blocked-by-gang", (80, 24)) as desk:
+    async with opened_again("preempt-blocked-by-gang", (80, 24)) as desk:
         await desk.command("panel evictions")
         panel = desk.panel("evictions")
         await desk.press(*["right"] * (len(panel.table.columns) - 1))

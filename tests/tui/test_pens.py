@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from tests.tui.driving import WIDE, Desk, opened
+from tests.tui.driving import WIDE, Desk, opened_again
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.config import LEAST_CONTRAST, THEME_NAMES, contrast_ratio, find_theme
 from vcdebug.tui.widgets.strokes import cell_style, style_of_meaning
@@ -71,20 +71,19 @@ def drawn_words(desk: Desk) -> Iterator[tuple[str, Style]]:
 
 
 async def test_every_word_on_the_screen_can_be_read_in_every_theme() -> None:
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.command("break victim")
         await desk.command("goto 103")
         await desk.press("5", "down")
         for name in TRUE_COLOUR:
             desk.app.theme = name
-            desk.app.refresh_css(animate=False)
             await desk.pause()
             assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
 
 
 async def test_without_colours_a_refusal_is_as_bright_as_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.command("goto 120")
         inks = {text.strip(): style.color for text, style in drawn_words(desk)}
         assert inks["candidates"] != inks["bert-pretrain-worker-1"], "muted and plain"
@@ -93,12 +92,11 @@ async def test_without_colours_a_refusal_is_as_bright_as_plain_text(monkeypatch:
 
 @pytest.mark.parametrize("keys", [("question_mark",), ("e",), ("b",)], ids=["help", "answer", "breakpoint dialog"])
 async def test_every_word_of_a_page_can_be_read_in_every_theme(keys: tuple[str, ...]) -> None:
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.command("goto 103")
         await desk.press(*keys)
         for name in TRUE_COLOUR:
             desk.app.theme = name
-            desk.app.refresh_css(animate=False)
             await desk.pause()
             assert [] == [faint for text, style in drawn_words(desk) if (faint := faint_words(text, style))], name
 

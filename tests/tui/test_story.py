@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened_again
 from vcdebug.framework.record import HookEvent, StatementEvent
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
@@ -20,7 +20,7 @@ def words(desk: Desk, panel: str = "") -> str:
 
 @SIZES
 async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statement(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.press("b")
         await desk.press("enter")
         assert "breakpoint 1: break victim" in desk.status()
@@ -69,7 +69,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
 
 @SIZES
 async def test_one_key_leads_from_an_opened_snapshot_to_why_the_first_job_waits(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.press("enter")
         assert "✗ gang-discard" in words(desk)
         assert "it was rolled back" in words(desk)
@@ -77,7 +77,7 @@ async def test_one_key_leads_from_an_opened_snapshot_to_why_the_first_job_waits(
 
 @SIZES
 async def test_opposite_keys_show_the_same_screens_backward(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.command("goto 100")
         seen = []
         for key in ("n", "s", "s", "f", "n"):
@@ -90,7 +90,7 @@ async def test_opposite_keys_show_the_same_screens_backward(size: tuple[int, int
 
 @SIZES
 async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.command("break victim")
         await desk.press("c", "s")
         text, words = desk.screen(), " ".join(desk.screen().replace("│", "").split())
@@ -109,7 +109,7 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
 
 
 async def test_the_jobs_follow_the_moment() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         assert "Jobs before the cycle" in desk.text("jobs")
         await desk.command("goto 1")
         before = desk.text("jobs")
@@ -122,7 +122,7 @@ async def test_the_jobs_follow_the_moment() -> None:
 
 @SIZES
 async def test_why_the_high_priority_job_did_not_preempt_takes_few_keys(size: tuple[int, int]) -> None:
-    async with opened(size=size) as desk:
+    async with opened_again(size=size) as desk:
         await desk.press("b", "enter", "c")
         assert "Preemptable for llm-finetune-worker-0 on gpu-a100-01" in words(desk, "moment")
         assert "✓ allows" in words(desk, "moment")

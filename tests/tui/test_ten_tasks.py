@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from tests.tui.driving import NARROW, WIDE, Desk, opened
+from tests.tui.driving import NARROW, WIDE, Desk, opened_again
 from vcdebug.framework.record import ScoreEvent
 from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
@@ -49,7 +49,7 @@ TASKS = {
 async def test_a_task_takes_few_keys(task: str) -> None:
     most, keys, words = TASKS[task]
     assert counted(keys) <= most
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.until_at_rest()
         await press_all(desk, keys)
         for word in words:
@@ -57,7 +57,7 @@ async def test_a_task_takes_few_keys(task: str) -> None:
 
 
 async def test_scores_by_plugin_take_two_keys_and_can_be_read_on_a_narrow_screen() -> None:
-    async with opened("placed-by-score", NARROW) as desk:
+    async with opened_again("placed-by-score", NARROW) as desk:
         await desk.until_at_rest()
         await press_all(desk, ("i", "t", "z"))
         assert isinstance(desk.moment.recording.event_at(desk.seq), ScoreEvent)
@@ -69,7 +69,7 @@ async def test_scores_by_plugin_take_two_keys_and_can_be_read_on_a_narrow_screen
 async def test_a_conditional_breakpoint_takes_few_keys_with_completion() -> None:
     keys = ("b", "tab", "p", "l", "right", "space", "right", "space", "quotation_mark", "g", "right", "enter", "c")
     assert counted(keys) <= 13
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.until_at_rest()
         await press_all(desk, keys)
         assert "breakpoint 1 (victim)" == desk.moment.reason
@@ -80,18 +80,19 @@ async def test_a_report_takes_two_keys(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     keys = ("ctrl+p", "(report)", "enter")
     assert counted(keys) <= 2
-    async with opened("preempt-blocked-by-gang", WIDE) as desk:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.until_at_rest()
         await press_all(desk, keys)
         await desk.until((tmp_path / "preempt-blocked-by-gang.html").exists, "the report is written")
 
 
 async def test_a_job_among_1300_takes_six_keys(tmp_path: Path) -> None:
-    jobs = ([pod_group(name), *pods(name, 1)] for name in (f"job-{number:04}" for number in range(1300)))
-    save_snapshot(cluster(node("n1"), *jobs), tmp_path / "many.tar.gz")
+    names = [f"job-{number:04}" for number in range(1300)]
+    jobs = ([pod_group(name, phase="Running"), *pods(name, 1, on="n1")] for name in names)
+    save_snapshot(cluster(node("n1", "1300", "1300G", "1300"), *jobs), tmp_path / "many.tar.gz")
     keys = ("5", "slash", "(job-1101)", "enter", "enter")
     assert counted(keys) <= 6
-    async with opened(str(tmp_path / "many.tar.gz"), WIDE) as desk:
+    async with opened_again(str(tmp_path / "many.tar.gz"), WIDE) as desk:
         await desk.until_at_rest()
         await press_all(desk, keys[:-1])
         assert "/job-1101  1 of 1 300" in desk.screen()

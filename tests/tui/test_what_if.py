@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.effort import PATIENCE
-from tests.tui.driving import NARROW, Desk, opened
+from tests.tui.driving import NARROW, Desk, opened, opened_again
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.tui.completion import complete_line
 from vcdebug.tui.screens.dialogs import ConfirmLeaveScreen
@@ -56,7 +56,7 @@ def typed(desk: Desk) -> str:
 
 
 async def test_an_edit_shows_the_branch_at_the_same_event_and_says_what_changed() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 50")
         await desk.work(f"set {GANG_OFF}")
         assert ("branch", 1, 50) == shown(desk)
@@ -65,14 +65,14 @@ async def test_an_edit_shows_the_branch_at_the_same_event_and_says_what_changed(
 
 
 async def test_edit_before_the_current_event_moves_the_cursor_to_the_first_difference() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 150")
         await desk.work(f"set {GANG_OFF}")
         assert ("branch", 1, VICTIMS) == shown(desk)
 
 
 async def test_key_x_switches_sides_and_each_side_keeps_its_position() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 120")
         await desk.work(f"set {GANG_OFF}")
         await desk.command("goto 110")
@@ -87,7 +87,7 @@ async def test_key_x_switches_sides_and_each_side_keeps_its_position() -> None:
 
 
 async def test_undo_and_redo_are_keys() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work(f"set {GANG_OFF}")
         await desk.press("U")
         await desk.until_at_rest()
@@ -98,7 +98,7 @@ async def test_undo_and_redo_are_keys() -> None:
 
 
 async def test_a_forced_answer_is_marked_at_its_event() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command(f"goto {VICTIMS}")
         await desk.work("force none")
         assert ("branch", 1, VICTIMS) == shown(desk)
@@ -111,7 +111,7 @@ async def test_a_forced_answer_is_marked_at_its_event() -> None:
 
 
 async def test_force_without_an_answer_says_what_can_be_forced() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command(f"goto {VICTIMS}")
         await desk.command("force")
         assert "allow and candidates, yes for all, no for none, or abstain" in desk.status()
@@ -121,7 +121,7 @@ async def test_force_without_an_answer_says_what_can_be_forced() -> None:
 
 
 async def test_a_wrong_edit_is_one_line_and_changes_nothing() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         for text in ("set Queue/nope:spec.weight=2", "force 5", "set answer:9=perhaps", "undo", "branch", "edits x"):
             await desk.command(f"goto {VICTIMS}")
             await desk.work(text)
@@ -139,7 +139,7 @@ BEGINNINGS = {
 
 
 async def test_w_types_the_edit_of_what_the_cursor_is_on() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command(f"goto {VICTIMS}")
         for panel, text in BEGINNINGS.items():
             await desk.command(f"panel {panel}")
@@ -149,7 +149,7 @@ async def test_w_types_the_edit_of_what_the_cursor_is_on() -> None:
 
 
 async def test_the_comparison_leads_to_either_side() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work(f"set {GANG_OFF}")
         await desk.press("X")
         assert "first difference" in page(desk)
@@ -163,7 +163,7 @@ async def test_the_comparison_leads_to_either_side() -> None:
 
 
 async def test_the_comparison_fits_a_narrow_screen() -> None:
-    async with opened(size=NARROW) as desk:
+    async with opened_again(size=NARROW) as desk:
         await desk.work(f"set {GANG_OFF}")
         await desk.press("X")
         assert "first difference" in desk.screen()
@@ -172,13 +172,13 @@ async def test_the_comparison_fits_a_narrow_screen() -> None:
 
 
 async def test_comparison_is_refused_without_edits() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work("diff")
         assert "there are no edits to compare with" in desk.status()
 
 
 async def test_edits_are_listed_with_the_command_line_that_does_the_same() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work(f"set {GANG_OFF}")
         await desk.work("set queue research weight=4")
         await desk.press("U")
@@ -214,7 +214,7 @@ async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None
 
 
 async def test_curly_brackets_walk_over_cycles_and_run_the_next_one() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("goto 30")
         await desk.press("right_curly_bracket")
         await desk.until_at_rest()
@@ -229,7 +229,7 @@ async def test_curly_brackets_walk_over_cycles_and_run_the_next_one() -> None:
 
 
 async def test_goto_reaches_other_cycles_and_minus_comes_back() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work("advance 2")
         await desk.command("goto 2:40")
         assert ("original", 2, 40) == shown(desk)
@@ -242,7 +242,7 @@ async def test_goto_reaches_other_cycles_and_minus_comes_back() -> None:
 
 
 async def test_a_repeat_is_said_and_listed_and_the_list_leads_to_its_cycles() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.work("advance 2")
         assert "repeats cycle" in desk.status()
         await desk.command("cycle")
@@ -252,7 +252,7 @@ async def test_a_repeat_is_said_and_listed_and_the_list_leads_to_its_cycles() ->
 
 
 async def test_breakpoints_hold_in_every_recording() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command("break victim")
         before = desk.moment.breakpoints[0].hits
         await desk.work(f"set {GANG_OFF}")
@@ -292,7 +292,7 @@ async def test_edits_of_a_file_are_made_together(tmp_path: Path) -> None:
 
 
 async def test_edits_and_answers_are_completed() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         await desk.command(f"goto {VICTIMS}")
         offered = complete_line("set ", desk.moment)
         assert "set Queue/research:spec.weight=" == offered[0]
@@ -387,7 +387,7 @@ CHANGES = (
 
 
 async def test_w_changes_what_stands_in_the_column_under_the_cursor() -> None:
-    async with opened() as desk:
+    async with opened_again() as desk:
         for panel, head, edit in CHANGES:
             await desk.command(f"panel {panel}")
             grid = desk.panel(panel)

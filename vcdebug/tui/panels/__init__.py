@@ -29,6 +29,8 @@ def find_extra(panel_view: PanelView) -> type[PanelExtra]:
 def new_panel(panel_view: PanelView) -> Panel:
     """A new widget for a panel."""
     extra = find_extra(panel_view)
+    if not extra.KEYS:
+        return Panel(panel_view, extra)
     # Textual reads bindings from the class alone, so each panel with keys needs a class of its own.
     panel_class: type[Panel] = type(Panel.__name__, (Panel,), {"BINDINGS": [*extra.KEYS], "__module__": __name__})
     return panel_class(panel_view, extra)

@@ -67,6 +67,7 @@ class Panel(Grid):
         self.key_in_force = panel_view.key
         """The panel's key: the default or the configured one."""
         self.extra = extra(self)
+        self.disable_messages(Grid.Moved)  # each step moves the cursor of every panel, and nothing here reads it
 
     def build_table(self, moment: DebuggerState) -> Table:
         """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""

@@ -16,10 +16,11 @@ from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
-from vcdebug.whatif.fixes.search import short_trial_count
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed
 
 RUNS_OF_AN_ANSWER: Final = 12
+MAX_EVENTS: Final = 2500
+"""Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
 
 def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
@@ -37,15 +38,15 @@ def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
 
 
 def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    affordable = short_trial_count(recording)
-    if affordable < RUNS_OF_AN_ANSWER or cut_off_error(recording) is not None:
+    if len(recording) > MAX_EVENTS or cut_off_error(recording) is not None:
         return NO_OTHER_OUTCOMES
     chance = _chance_sentence(recording, job)
-    if affordable < RUNS_OF_AN_ANSWER + len(SUPPORTED_TAGS) or not recording.snapshot.release.is_assumed:
+    if not recording.snapshot.release.is_assumed:
         return OtherOutcomes(chance)
     releases = _release_sentence(recording, job)
-    agreement = f"Every release from {SUPPORTED_TAGS[-1]} on gives the same outcome."
-    return OtherOutcomes(chance, releases, "" if releases else agreement)
+    is_same = not releases and None not in _draws_by_release(recording)
+    agreement = f"Every release from {SUPPORTED_TAGS[-1]} on gives the same outcome." if is_same else ""
+    return OtherOutcomes(chance, releases, agreement)
 
 
 @per_recording()
@@ -68,13 +69,17 @@ def _chance_sentence(recording: Recording, job: JobId) -> str:
     return f"In {count} of {RUNS_OF_AN_ANSWER} runs with other random choices {rest}: see vcdebug odds."
 
 
-def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw], job: JobId) -> dict[str, list[int]]:
+def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
     """How the job fares otherwise → indices of the draws in which it does."""
     base = cycle_draw(recording)
     # Other evictions matter to a job only if some are made for it, or of its own pods.
     has_evictions = bool(evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job))
-    words = [_difference_words(recording, base, draw, job, has_evictions=has_evictions) for draw in draws]
-    return group_by_key((text, index) for index, text in enumerate(words) if text)
+    words = (
+        (_difference_words(recording, base, draw, job, has_evictions=has_evictions), index)
+        for index, draw in enumerate(draws)
+        if draw is not None
+    )
+    return group_by_key((text, index) for text, index in words if text)
 
 
 def _difference_words(
@@ -110,7 +115,8 @@ class _ReleaseRun(NamedTuple):
 
     release: Release
     consulted_changes: tuple[str, ...]
-    draw: CycleDraw
+    draw: CycleDraw | None
+    """None if the replay failed."""
 
     def has_rules_of(self, release: Release) -> bool:
         """Whether the release has the same form of every consulted change, so that it gives the same recording."""
@@ -118,10 +124,12 @@ class _ReleaseRun(NamedTuple):
 
 
 @per_recording()
-def _draws_by_release(recording: Recording) -> Sequence[CycleDraw]:
-    """The outcome under each supported tag, replayed once for all tags whose consulted changes agree."""
+def _draws_by_release(recording: Recording) -> Sequence[CycleDraw | None]:
+    """The outcome under each supported tag, replayed once for all tags whose consulted changes agree; None for a
+    failed replay.
+    """
     runs: list[_ReleaseRun] = []
-    draws = []
+    draws: list[CycleDraw | None] = []
     for tag in SUPPORTED_TAGS:
         release = release_at_tag(tag)
         run = next((run for run in runs if run.has_rules_of(release)), None)
@@ -135,7 +143,8 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
     listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
     flags = replace(recording.snapshot.flags, release=listener)
     with disposing(replay_cycle(replace(recording.snapshot, flags=flags))) as run:
-        return _ReleaseRun(release, tuple(listener.consulted_changes), cycle_draw(run))
+        draw = cycle_draw(run) if cut_off_error(run) is None else None
+        return _ReleaseRun(release, tuple(listener.consulted_changes), draw)
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:

@@ -44,6 +44,40 @@ def test_a_fix_of_a_port_names_the_pods_and_each_field_that_changes(network: boo
     assert all(name in " ".join(plan.plan.all_edits) for name in fields.split(" and "))
 
 
+@pytest.mark.parametrize(
+    ("resource", "stated", "words"),
+    [
+        ("cpu", {"requests"}, "j-0: requests.cpu 4 -> 1"),
+        ("cpu", {"requests", "limits"}, "j-0: requests.cpu 4 -> 1"),
+        ("example.com/gpu", {"requests", "limits"}, "j-0: requests and limits of example.com/gpu 4 -> 1"),
+    ],
+)
+def test_a_smaller_request_names_the_fields_that_it_changes(resource: str, stated: set[str], words: str) -> None:
+    job = pods("j", 1)
+    parts = {part: {resource: "4"} for part in stated}
+    job[0]["spec"]["containers"][0]["resources"] = {**parts, "requests": {"memory": "1Gi", resource: "4"}}
+    snapshot = cluster(node("n1", **{"cpu": "1", resource: "1"}), pod_group("j"), job, conf=CONF)
+    plan = proven(snapshot, "default/j")[words].plan
+    assert ("limits" in words) == any(".limits" in edit for edit in plan.all_edits)
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "words"),
+    [
+        ("2907b-two-vgpus-with-process-start", "team/gpu-pod12", "gpu-pod12: limits.volcano.sh/vgpu-number 2 -> 1"),
+        (
+            "hami116-vgpu-gang-one-card-short",
+            "team/inf-3",
+            "inf-3-0: requests and limits of volcano.sh/vgpu-memory 6000 -> 4288",
+        ),
+    ],
+)
+def test_a_device_that_is_read_from_the_limits_is_made_smaller_there(thread: str, job: str, words: str) -> None:
+    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    plan = next(plan for plan in searched(recording, job).best_plans if plan.plan_words == words)
+    assert all((f".{part}" in " ".join(plan.plan.all_edits)) == (part in words) for part in ("requests", "limits"))
+
+
 @pytest.mark.parametrize("running", [0, 1])
 def test_a_job_that_waits_longer_is_not_said_to_fall_below_its_minimum(running: int) -> None:
     conf = CONF.replace("{name: gang}", "{name: priority}, {name: gang}")

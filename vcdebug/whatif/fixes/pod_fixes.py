@@ -130,8 +130,14 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             if amount is None:
                 continue
             subject = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            words = f"{subject}: requests.{resource} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            edits = tuple(edit for pod in pods for edit in _iter_request_edits(situation, pod, container, resource))
+            fields = [(pod, part) for pod in pods for part in _request_parts(situation, pod, container, resource)]
+            parts = dict.fromkeys(part for _, part in fields)
+            field = f"{' and '.join(parts)} of {resource}" if len(parts) > 1 else f"{''.join(parts)}.{resource}"
+            words = f"{subject}: {field} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
+            edits = (
+                f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field_step(resource)}={fix.AMOUNT_BLANK}"
+                for pod, part in fields
+            )
             aspect = f"request of {present} {resource} in container {container}"
             kind = fix.FixKind.SMALLER
             yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, amount=amount, kind=kind, aspect=aspect)
@@ -171,17 +177,18 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
         yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
 
 
-def _iter_request_edits(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> Iterator[str]:
-    """Yields edits of a container's request, and of its limit if both have to be equal."""
+def _request_parts(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> tuple[str, ...]:
+    """Where a container's request is stated, with its limit if both have to be equal: requests, limits."""
     resources = (pod.spec.get("containers") or ())[container].get("resources") or {}
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     # Devices cannot be overcommitted, and a Guaranteed pod that keeps its limit loses its exclusive CPUs.
     guaranteed = resource in COMPUTE_RESOURCES and pod_qos(pod, situation.snapshot.flags) == GUARANTEED
     limit_follows = guaranteed or is_never_overcommitted(resource)
-    for part, amounts in (("requests", requests), ("limits", limits)):
-        if resource in amounts and (part == "requests" or limit_follows or resource not in requests):
-            path = f"Pod/{pod.key}:spec.containers[{container}].resources.{part}"
-            yield f"{path}{field_step(resource)}={fix.AMOUNT_BLANK}"
+    return tuple(
+        part
+        for part, amounts in (("requests", requests), ("limits", limits))
+        if resource in amounts and (part == "requests" or limit_follows or resource not in requests)
+    )
 
 
 def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -93,7 +93,7 @@ def test_a_job_that_waits_longer_is_not_said_to_fall_below_its_minimum(running: 
 def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_still_evicts() -> None:
     recording = replay_cycle(load_snapshot(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing")))
     first = searched(recording, "default/job-21").best_plans[0]
-    assert first.plan_words.endswith("(allocate before reclaim)")
+    assert first.plan_words.endswith("(allocate and backfill before gangpreempt)")
     assert "reserves room for 4 pods on node-009" == describe_result(first)
     assert ("still evicts 4 pods of default/job-17, default/job-12",) == first.outcome.costs
 

@@ -376,6 +376,22 @@ def test_evictions_on_other_nodes_than_the_reserved_ones_are_explained(elsewhere
     assert elsewhere is bool(told)
 
 
+@pytest.mark.parametrize(("capability", "busy", "quota_decides"), [("8", 4, True), ("8", 2, False), ("40", 4, False)])
+@pytest.mark.parametrize("lost", [True, False])
+def test_evictions_that_free_quota_and_no_room_are_told_as_such(
+    capability: str, busy: int, quota_decides: bool, lost: bool
+) -> None:
+    """gangpreempt evicts a first job in any case, and further ones only as long as capacity refuses."""
+    small = queue("default", capability={"cpu": capability})
+    used = [each for number in range(busy) for each in running(f"a{number}", "n3", 1, cpu=str(8 // busy))]
+    objects = [small, *nodes("n1", "n3"), *used, *wanted(cpu="4")]
+    found = asked(objects, f"enqueue, gangpreempt{', allocate' if lost else ''}", **CAPACITY)
+    facts = " ".join(found.dominant.facts)
+    use = "n1 had room without evictions; queue default had no quota left (it used 8 of its capability 8 cpu)"
+    assert quota_decides is (use in facts)
+    assert quota_decides is not ("adds up what is free" in facts)
+
+
 def test_victims_that_were_not_needed_are_counted() -> None:
     small = [node("n1", cpu="4"), *running("a", "n1", 1, cpu="1"), *running("b", "n1", 1, cpu="3")]
     found = asked([*small, *wanted(cpu="2")], "enqueue, allocate, gangpreempt")

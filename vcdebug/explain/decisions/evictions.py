@@ -10,9 +10,11 @@ from msgspec import Struct
 from vcdebug.amount_text import count_noun, format_amounts_apart, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, Flaw, with_flaw
 from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
+from vcdebug.explain.equation import first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.hooks import UNIFIED_EVICTABLE
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.framework.hooks import ALLOCATABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import PLACING_OPS, HookEvent, Level
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
@@ -26,6 +28,7 @@ from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_o
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
+from vcdebug.recording.visits import JobVisit, refusals_in
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 if TYPE_CHECKING:
@@ -131,8 +134,9 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | 
     yield from with_flaw(Flaw.BELOW_DESERVED, _queue_left_facts(view, planned))
     yield from with_flaw(Flaw.MANY_VICTIMS, _fewer_victims_facts(view, planned))
     own = [one for one in evictions if one.preemptor == view.job.uid]
-    reserved = [task.node_name for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
-    yield from elsewhere_facts(own[0].action, (one.node for one in own), reserved) if own else ()
+    pipelined = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
+    places = [(task.node_name, task.init_resreq) for task in pipelined]
+    yield from elsewhere_facts(view, own[0].seq, (one.node for one in own), places) if own else ()
 
 
 def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: str) -> Iterator[str]:
@@ -242,15 +246,41 @@ def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterat
         yield f"{all_words} are evicted{_bundle_words(view, evictions)}; {enough}."
 
 
-def elsewhere_facts(action: str, freed: Iterable[NodeName], reserved: Sequence[NodeName]) -> Iterator[str]:
-    """Yields a sentence if a gang action evicts on nodes where it reserves no room for the job."""
+def elsewhere_facts(
+    view: JobView, seq: Seq, freed: Iterable[NodeName], places: Iterable[tuple[NodeName, Resource]]
+) -> Iterator[str]:
+    """Yields why a gang action evicts, in the visit around an event, on nodes where it reserves no room for the job.
+
+    `places`: (node, request) of each pod for which it reserves room.
+    """
+    reserved = {node: sum_resources(requests) for node, requests in group_by_key(places).items()}
     unused = [node for node in dict.fromkeys(freed) if node and node not in reserved]
-    if unused and reserved:
-        places = (
-            f"{join_names(dict.fromkeys(reserved), MOST_NODES)}, the evictions are on {join_names(unused, MOST_NODES)}"
-        )
-        rule = f"{action} adds up what is free or evicted on all nodes that it searches"
-        yield f"Room is reserved on {places}: {rule}, and reserves it where the pods fit and score best."
+    if not unused or not reserved:
+        return
+    visit = next(each for each in reversed(view.job_visits) if each.first <= seq)
+    nodes = f"{join_names(reserved, MOST_NODES)}, the evictions are on {join_names(unused, MOST_NODES)}"
+    rule = f"{visit.action} adds up what is free or evicted on all nodes that it searches"
+    yield _quota_purpose(view, visit, reserved) or (
+        f"Room is reserved on {nodes}: {rule}, and reserves it where the pods fit and score best."
+    )
+
+
+def _quota_purpose(view: JobView, visit: JobVisit, reserved: Mapping[NodeName, Resource]) -> str:
+    """A sentence if the evictions of a visit free quota and no room, since the nodes had enough; else empty."""
+    seq, refusals = visit.first, refusals_in(visit.visit_calls(ALLOCATABLE.upstream))
+    quota = explainer_for(refusals[0][1].plugin).quota if refusals else None
+    request = view.tasks[refusals[0][1].task].resreq if refusals else Resource()
+    if quota is None or not all(
+        amount.less_equal(idle_without(view.recording, seq, node, ())) for node, amount in reserved.items()
+    ):
+        return ""
+    limit = first_exceeded(quota.room(view.recording, seq, view.queue.name, request))
+    if not limit.exceeded_dimensions:
+        return ""
+    name, plugin, nodes = limit.first_dimension, refusals[0][1].plugin, join_names(reserved, MOST_NODES)
+    use = f"it used {limit.format_usage(name)} of its {limit.limit_kind(name)} {limit.format_limit(name)} {name}"
+    evicts = f"{visit.action} evicts pods, whatever their node, until {plugin} permits the job's pods"
+    return f"{nodes} had room without evictions; queue {limit.queue} had no quota left ({use}), so {evicts}."
 
 
 def _bundle_words(view: JobView, evictions: Sequence[Eviction]) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
@@ -14,6 +13,7 @@ from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import UNREADY_TAINTS, UNSCHEDULABLE_TAINT_KEY
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
@@ -317,15 +317,21 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """A fix that puts the actions into the order of _ACTION_ORDER, in words by the pairs that change places."""
+    """A fix that puts the actions into the order of _ACTION_ORDER, and says which now come before which."""
     configured = [name for name in situation.recording.conf.actions if name]
     others = (name for name in configured if name not in _ACTION_ORDER)
     ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
     if ordered != configured:
         actions = ", ".join(ordered)
         causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", Cause.NODE_ORDER, "not-admitted")
-        swapped = [pair for pair in pairwise(configured) if ordered.index(pair[0]) > ordered.index(pair[1])]
-        changes = join_names(f"{later} before {earlier}" for earlier, later in swapped)
+        # Per action that moves ahead, the first one of those that it passes.
+        passed = (
+            (next((name for name in ordered[at:] if name in configured[: configured.index(moved)]), ""), moved)
+            for at, moved in enumerate(ordered)
+        )
+        changes = join_names(
+            f"{' and '.join(moved)} before {first}" for first, moved in group_by_key(passed).items() if first
+        )
         words, edit = f'Configuration: actions -> "{actions}" ({changes})', f'conf:actions="{actions}"'
         yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
 

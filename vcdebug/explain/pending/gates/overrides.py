@@ -231,13 +231,15 @@ def _lost_plan_finding(
     victims: Sequence[TaskKey],
     lost_tasks: Sequence[TaskKey],
 ) -> Finding:
-    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost_tasks)
+    lost_places = [(node, key) for kind, key, node in statement.ops if kind in PLACING_OPS and key in lost_tasks]
     undo_seq, action = _find_undoing(view, seq, lost_tasks)
     cost, pods = count_noun(len(victims), "eviction"), count_noun(len(lost_tasks), "pod")
     reason = f"{action or 'a later action'} later in this cycle released the room reserved for its {pods}"
     freed = (node for kind, _, node in statement.ops if kind == "evict")
-    elsewhere = elsewhere_facts(visit.action, freed, [*nodes])
-    facts = (f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {join_names(nodes)}.", *elsewhere)
+    places = ((node, view.tasks[key].init_resreq) for node, key in lost_places)
+    nodes = join_names(dict.fromkeys(node for node, _ in lost_places))
+    evicted = f"Evicted: {join_names(victims, MAX_VICTIMS)}; reserved on {nodes}."
+    facts = (evicted, *elsewhere_facts(view, seq, freed, places))
     lost = {"pods.evicted": len(victims), "pods.lost": len(lost_tasks), "job.minAvailable": view.job.min_available}
     evidence = proof_of(seq, f"{visit.action} commits {cost}")
     evidence += proof_of(undo_seq, f"{action} releases the reservation of {lost_tasks[0]}")

@@ -54,8 +54,9 @@ def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
 def test_explain_names_a_pipelined_pod_whose_node_frees_nothing() -> None:
     found = explain_by_name(waiting(), "default/j")
     assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
-    assert "an earlier cycle pipelined j-0 on n1, but no pod there is terminating" in found.sentence
+    assert "an earlier cycle reserved n1 for j-0, but no pod there is terminating" in found.sentence
     assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant.evidence]
+    assert "planned to evict" not in found.full_text
 
 
 def test_allocating_a_restored_task_uses_its_reservation() -> None:

@@ -25,7 +25,7 @@ KINDS: tuple[tuple[str, type[Event], str], ...] = (
     (r"^\w+: \S+ fits \d+ of \d+ nodes?$", PredicateEvent, ""),
     (r"rejects the PodGroup", HookEvent, "JobEnqueueable"),
     (r"may not allocate", HookEvent, "Allocatable"),
-    (r"pipelines it, where nothing is Releasing", OpEvent, "pipeline"),
+    (r"reserves \(pipelines\) it where no pod is terminating", OpEvent, "pipeline"),
 )
 """(pattern of the evidence text, type of its event, expected value of the event's kind or "")."""
 

@@ -313,7 +313,7 @@ CLAIMS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
     (rf"(?P<action>\w+) has too few candidate victims \((?P<count>\d+)\) for {POD} on {NODES}", candidates),
     (r"it has no PodGroup, so no Volcano job contains it", belongs_to_no_job),
     (r"is incomplete: (?P<running>\d+) of the", runs_in_part),
-    (r"is stuck: (?P<action>\w+) pipelined .+ on (?P<nodes>.+), but no pod there is terminating", never_bound),
+    (r"is stuck: (?P<action>\w+) reserved (?P<nodes>.+) for .+, but no pod there is terminating", never_bound),
     (
         r"was not admitted before (?P<action>\w+) ran: enqueue comes later in actions \((?P<actions>.*)\)",
         comes_too_late,

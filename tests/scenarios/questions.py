@@ -314,7 +314,10 @@ QUESTIONS = (
     Question(
         2976,
         "phantom-pipelined",
-        ("never bound", "no pod there is terminating", "preempt pipelined high-0 on n1"),
+        (
+            "preempt reserved n1 for high-0, but no pod there is terminating, so it is never bound this way",
+            "preempt planned to evict team/low-1 on n1, team/low-2 on n2; predicates still rejects high-0 there",
+        ),
         {"pods.pipelined": 1},
         advice="Make the podAntiAffinity preferred",
     ),

@@ -34,6 +34,7 @@ from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plug
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import allocate_findings, failed_search_seq
+from vcdebug.explain.pending.gates.eviction import undone_plan_facts
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.pdb import exceeded_budgets
@@ -450,11 +451,11 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     planned = last_operation(view.recording, task.key, len(view.recording) + 1, PIPELINE_OP)
     if planned and task.uid not in view.session.restored:
         source = view.recording.span_tree.name_around(planned, Level.ACTION)
-        evidence = proof_of(planned, f"{source} pipelines it, where nothing is Releasing")
+        evidence = proof_of(planned, f"{source} reserves (pipelines) it where no pod is terminating")
     nodes, pronoun = join_names(dict.fromkeys(one.node_name for one in pipelined)), "they are"
     pronoun = "it is" if len(pipelined) == 1 else pronoun
-    stuck = f"but no pod there is terminating, so {pronoun} never bound"
-    reason = f"{source} pipelined {_format_tasks(pipelined)} on {nodes}, {stuck}"
+    stuck = f"but no pod there is terminating, so {pronoun} never bound this way"
+    reason = f"{source} reserved {nodes} for {_format_tasks(pipelined)}, {stuck}"
     numbers = {
         **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
         **amount_numbers("request", task.init_resreq),
@@ -482,4 +483,5 @@ def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tupl
         return (same_plan,), (Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."),)
     finding = findings[0]
     detail = f"; {finding.facts[0][:1].lower()}{finding.facts[0][1:]}" if finding.facts else "."
-    return (f"allocate does not bind it: {finding.reason}{detail}", same_plan), finding.advice
+    unbound = f"allocate does not bind it: {finding.reason}{detail}"
+    return (*undone_plan_facts(view, task), unbound, same_plan), finding.advice

@@ -28,6 +28,7 @@ from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIA
 
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
+QUOTA_POINTS = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 BLAME_BY_CAUSE = {
     Cause.MIXED: "every remaining node fails the predicates",
     Cause.NOT_ALLOCATABLE: "its queue has no quota left for it",
@@ -197,7 +198,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     task, action, tried = view.tasks[attempt.task], attempt.action, counts({"nodes.tried": len(attempt.nodes)})
     fits, searches = job_fits.for_task(task), search_evidence(view, task)
     for node in nodes:
-        calls = node.node_calls(hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
+        calls = node.node_calls(*QUOTA_POINTS)
         predicates = node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
         objections = [(s, e) for s, e in predicates if is_rejection(e)]
         # Queue and predicate can both refuse in one try: the later refusal ended it.
@@ -247,6 +248,22 @@ def _predicate_finding(
     advice = (Advice.for_owner(f"Correct what {plugin} rejects; evictions alone do not help."),)
     numbers, facts = counts({"nodes.tried": len(attempt.nodes)}), failure_facts(find_constraint_failures(fits))
     return view.pending(Cause.MIXED, reason, numbers, tuple(evidence), advice, facts=tuple(facts))
+
+
+def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
+    """Yields a sentence about evictions that were planned for a task, but the filters still rejected it there."""
+    tries = [attempt for visit in view.job_visits for attempt in visit.tries if attempt.task == task.key]
+    for attempt in tries:
+        undone = [node for node in attempt.nodes if node.evicted_tasks and not node.task_placed and node.later_calls]
+        last_calls = {node.node: node.later_calls[-1][1] for node in undone}
+        rejections = [event for event in last_calls.values() if is_rejection(event)]
+        if not rejections or any(event.point in QUOTA_POINTS for event in rejections):
+            continue
+        victims = join_names(f"{key} on {node.node}" for node in undone for key in node.evicted_tasks)
+        why = join_names(dict.fromkeys(_format_objection(event) for event in rejections))
+        still = f"{rejections[0].plugin} still rejects {task.name} there ({why})"
+        yield f"{attempt.action} planned to evict {victims}; {still}, so no pod is evicted."
+        return
 
 
 def _format_objection(event: HookEvent) -> str:

@@ -44,6 +44,20 @@ def test_the_only_node_that_is_too_small_is_named_beside_the_nodes_that_refuse()
     assert said == found.dominant.facts[0]
 
 
+@pytest.mark.parametrize(("size", "used", "asks"), [("2", "", True), ("8", "6", False)])
+@pytest.mark.parametrize("tainted", [True, False])
+def test_what_a_pod_asks_is_in_the_first_line_if_a_node_is_too_small_for_it(
+    size: str, used: str, asks: bool, tainted: bool
+) -> None:
+    taints = [{"key": "team", "value": "b", "effect": "NoSchedule"}]
+    other = node("big", cpu="8", taints=taints) if tainted else node("big", cpu="8")
+    users = running("a", "n1", 1, cpu=used) if used else []
+    full = [] if tainted else running("b", "big", 1, cpu="6")
+    found = asked([other, node("n1", cpu=size), *users, *full, *wanted()], PLAIN)
+    assert asks is ("wanted-0 (asks 4 cpu)" in found.sentence and "1 too small (cpu)" in found.sentence)
+    assert 1 == found.full_text.count("asks 4 cpu")
+
+
 def test_inqueue_jobs_that_no_node_can_hold_are_named_with_their_figures() -> None:
     large = wanted_as("large", cpu="9", phase="Inqueue", min_resources={"cpu": "9"})
     limited = [queue("default", capability={"cpu": "10"})]

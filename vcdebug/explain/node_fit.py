@@ -305,7 +305,7 @@ class NodeFit(NamedTuple):
         if unprovided:
             return f"without {' and '.join(unprovided)}"
         if self.kind == "too small":
-            return f"too small: {', '.join(name for name, _ in self.short)}"
+            return f"too small ({', '.join(name for name, _ in self.short)})"
         if self.short:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"

@@ -204,10 +204,10 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
         add_nodes = (Advice.add_nodes(task.init_resreq),)
         return _build_finding(room, Cause.UNRESOLVABLE, f"no node is in the session for {task.name}", add_nodes, {})
     failures, temporary = find_constraint_failures(room), _is_temporary(room)
-    misfit_words = f"none of {len(room.node_fits)} nodes {'currently ' if temporary else ''}fits {task.name}"
+    currently, asks = "currently " if temporary else "", f"{task.name}{_too_large_words(task, room)}"
+    misfit_words = f"none of {len(room.node_fits)} nodes {currently}fits {asks}"
     if len(room.node_fits) == 1:
-        only_node = room.node_fits[0].name
-        misfit_words = f"the only node, {only_node}, does not {'currently ' if temporary else ''}fit {task.name}"
+        misfit_words = f"the only node, {room.node_fits[0].name}, does not {currently}fit {asks}"
     selector = task.pod.spec.get("nodeSelector") or {}
     labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
     facts = failure_facts(failures)
@@ -222,8 +222,15 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     return _build_finding(room, Cause.UNRESOLVABLE, reason, advice, {}, facts)
 
 
+def _too_large_words(task: TaskInfo, fits: NodeFits) -> str:
+    """` (asks 4 cpu)`: what a node has too little of in total; empty if all nodes are large enough."""
+    names = dict.fromkeys(name for node in fits.of_kind("too small") for name, _ in node.short)
+    amounts = join_names(amount_text.format_named_amount(name, task.init_resreq.get(name)) for name in names)
+    return f" (asks {amounts})" if amounts else ""
+
+
 def format_reasons(fits: NodeFits, prefix: str) -> str:
-    """Reasons with their number of nodes: `2 node(s) had untolerated taint(s), 1 too small: cpu`, up to the length.
+    """Reasons with their number of nodes: `2 node(s) had untolerated taint(s), 1 too small (cpu)`, up to the length.
 
     One reason of all nodes comes without its count.
     """
@@ -300,9 +307,14 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         reason = f"{has_no_room} for {task.name}: {_nearest_words(task, node, verb, several=several)}"
     else:
         words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
-        task_misfit = f"{task.name} {words}"
+        asks = _too_large_words(task, fits)
+        task_misfit = f"{task.name}{asks} {words}"
         reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
-        facts += [f"{capitalize_first(_nearest_words(task, node))}."] if node is not None and short else []
+        nearest = _nearest_words(task, node) if node is not None and short else ""
+        request, _, room = nearest.partition("; ")
+        # The first line has said what the task asks, unless another amount is short on the nearest node.
+        is_stated = asks == f" ({request.removeprefix('it ')})"
+        facts += [f"{room if is_stated else capitalize_first(nearest)}."] if nearest else []
     takers = room_takers(fits)
     passing = [] if takers.tasks else passing_facts(at_end, fits if is_earlier else None)
     held = (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)

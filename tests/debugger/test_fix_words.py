@@ -10,7 +10,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.plan import describe_result
+from vcdebug.whatif.fixes.plan import describe_result, describe_short_plan
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])
@@ -42,6 +42,28 @@ def test_a_fix_of_a_port_names_the_pods_and_each_field_that_changes(network: boo
     found = proven(cluster(node("n1"), *taken, *job, conf=CONF), "default/j")
     plan = found[f"j-0: {fields} 80 -> 81"]
     assert all(name in " ".join(plan.plan.all_edits) for name in fields.split(" and "))
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "said"),
+    [
+        (
+            "1091-enqueue-before-preempt",
+            "team/sleep-high",
+            "1 pod of 3 cpu (assumed from minResources) would then fit n1, which evicts 1 pod of team/sleep-job;",
+        ),
+        (
+            "4643-gang-shields-single-pods",
+            "team/prod-train",
+            "for 1 pod on g1; evicts 1 pod each of team/reclaimable-gpu-4, team/reclaimable-gpu-3;",
+        ),
+    ],
+)
+def test_what_a_fix_evicts_for_pods_that_do_not_exist_yet_depends_on_their_assumed_size(
+    thread: str, job: str, said: str
+) -> None:
+    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    assert said in describe_short_plan(searched(recording, job).best_plans[0])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +117,7 @@ def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_sti
     first = searched(recording, "default/job-21").best_plans[0]
     assert first.plan_words.endswith("(allocate and backfill before gangpreempt)")
     assert "reserves room for 4 pods on node-009" == describe_result(first)
-    assert ("still evicts 4 pods of default/job-17, default/job-12",) == first.outcome.costs
+    assert ("still evicts 4 pods (3 of default/job-17, 1 of default/job-12)",) == first.outcome.costs
 
 
 @pytest.mark.parametrize("running", [0, 1])

@@ -203,7 +203,8 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
     admitted = "admits the job"
     if short and assumed is not None:
         if assumed.scheduled:
-            return f"{admitted}, and its pods would fit {', '.join(assumed.nodes[:4])}"
+            size, _, source = assumed.description.rpartition(", from ")
+            return f"{admitted}; {size} (assumed from {source.partition(' and ')[0]}) would then fit {', '.join(assumed.nodes[:4])}"
         return f"{admitted}; then {assumed.reason}"
     if assumed is None and short:
         return f"{admitted}; the size of its pods is unknown"
@@ -235,5 +236,7 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
 
 def describe_short_plan(remedy: TriedPlan) -> str:
     """The change, its effect, and the role that has to agree, in a line."""
-    effect = "; ".join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
+    # The evictions of pods that do not exist yet depend on their assumed size.
+    joint = ", which " if remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts") else "; "
+    effect = joint.join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
     return f"{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -190,7 +191,7 @@ class FixTrials:
             tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
             (),
             has_flaw=not {*self._flaws}.isdisjoint(explanation.dominant.flaws),
-            keeps=f"keeps {count_noun(len(kept), 'pod')} of {join_names(dict.fromkeys(kept))}" if kept else "",
+            keeps=f"{_pods_by_job(kept, 'pod')} {verb_for(len(kept), 'is')} then not evicted" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
             only_reserves=after.bound.isdisjoint(placed),
             other_pods_on_added_nodes=_other_pods_on_added_nodes(after, self._node_names, {*placed.values()}),
@@ -301,7 +302,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
     ):
         owners = [owner for owner in owners_by_pod.values() if owner != job]
         if owners:
-            yield f"{verb} {count_noun(len(owners), noun)} of {join_names(dict.fromkeys(owners))}"
+            yield f"{verb} {_pods_by_job(owners, noun)}"
     jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     # Jobs that an edit adds or removes do not count as delayed.
     delayed = [uid for uid in after.waiting if uid not in before.waiting and uid in jobs_before and uid in jobs_after]
@@ -310,6 +311,15 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         yield f"leaves {join_names(harmed)} below minMember"
     if waiting := [uid for uid in delayed if uid != job and uid not in running]:
         yield f"{join_names(waiting)} then {verb_for(len(waiting), 'stays')} Pending"
+
+
+def _pods_by_job(owners: Sequence[JobId], noun: str) -> str:
+    """`2 pods of a`, `1 pod each of a, b`, `3 pods (2 of a, 1 of b)`: the job of each pod, counted."""
+    counts = Counter(owners)
+    if len(counts) > 1 and len({*counts.values()}) == 1:
+        return f"{count_noun(counts[owners[0]], noun)} each of {join_names(counts)}"
+    by_job = f"({join_names(f'{count} of {job}' for job, count in counts.items())})"
+    return f"{count_noun(len(owners), noun)} {by_job if len(counts) > 1 else f'of {owners[0]}'}"
 
 
 def describe_missing_pods(recording: Recording, situation: FixSituation) -> tuple[str, bool]:

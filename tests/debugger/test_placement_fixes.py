@@ -17,9 +17,19 @@ from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
 STEPS = (
-    ("2622-which-victim-first", Flaw.MILDER_VICTIM, "gangpreempt instead of preempt", "1 pod of team/mid is then not evicted"),
+    (
+        "2622-which-victim-first",
+        Flaw.MILDER_VICTIM,
+        "gangpreempt instead of preempt",
+        "1 pod of team/mid is then not evicted",
+    ),
     ("2622-which-victim-first", Flaw.MILDER_VICTIM, 'preemptable -> "false"', "evicts 1 pod of team/low"),
-    ("5984-gangpreempt-evicts-ten-for-one", Flaw.MANY_VICTIMS, "preempt instead of gangpreempt", "9 pods of team/victim are then not evicted"),
+    (
+        "5984-gangpreempt-evicts-ten-for-one",
+        Flaw.MANY_VICTIMS,
+        "preempt instead of gangpreempt",
+        "9 pods of team/victim are then not evicted",
+    ),
     ("5896-queue-evicted-below-deserved", Flaw.BELOW_DESERVED, "Move capacity to tier 1", "capacity protects"),
     (
         "4533-topology-aware-preemption-across-racks",

@@ -40,7 +40,10 @@ def test_a_quota_without_room_for_the_missing_pods_is_raised_before_they_are_cre
     said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
     assert ("ResourceQuota q: 2 of 3 requests.cpu used by j-0 2 (Pending): no room for a pod of 2.",) == said
     first = next(iter(proven(snapshot, "default/j")))
-    assert "ResourceQuota q: hard.requests.cpu 3 -> 6; then create the 2 missing pods of the gang (like j-0)" == first
+    assert (
+        "ResourceQuota q: hard.requests.cpu 3 -> 6; the controller can then create the 2 missing pods of the gang (like j-0)"
+        == first
+    )
 
 
 def test_a_quota_with_room_for_some_of_the_missing_pods_is_raised_for_all_of_them() -> None:
@@ -50,7 +53,7 @@ def test_a_quota_with_room_for_some_of_the_missing_pods_is_raised_for_all_of_the
     assert ("ResourceQuota q: 2 of 5 requests.cpu used by j-0 2 (Pending): room for only 1 more pod of 2.",) == said
     first = next(iter(proven(snapshot, "default/j")))
     raised = "ResourceQuota q: hard.requests.cpu 5 -> 6, ResourceQuota q: hard.pods 2 -> 3"
-    assert f"{raised}; then create the 2 missing pods of the gang (like j-0)" == first
+    assert f"{raised}; the controller can then create the 2 missing pods of the gang (like j-0)" == first
 
 
 def test_a_quota_that_has_room_is_left_alone() -> None:
@@ -62,8 +65,10 @@ def test_a_quota_that_has_room_is_left_alone() -> None:
 def test_a_job_whose_first_pod_no_quota_admits_gets_room_for_what_min_resources_says() -> None:
     full = resource_quota({"requests.cpu": "3"}, {"requests.cpu": "2"})
     snapshot = cluster(node("n1"), pod_group("j", min_resources={"cpu": "2"}), full, conf=CONF)
-    words = "ResourceQuota q: hard.requests.cpu 3 -> 4; then create 1 pod of 2 cpu, from minResources and minMember"
-    assert words == next(iter(proven(snapshot, "default/j")))
+    words = (
+        "ResourceQuota q: hard.requests.cpu 3 -> 4; the controller can then create 1 pod of 2 cpu, from minResources"
+    )
+    assert f"{words} and minMember" == next(iter(proven(snapshot, "default/j")))
 
 
 def test_a_scoped_quota_counts_only_some_pods_and_is_not_taken_for_full() -> None:

@@ -10,6 +10,7 @@ from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.framework.record import CloseEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
@@ -42,6 +43,20 @@ def test_an_admitted_volcano_job_without_pods_is_healthy(cpu: str, min_member: i
     assert ("admitted", True) == (found.cause_code, found.scheduled)
     assert f"{WANTED} is admitted in this cycle: its controller creates its pods next." == found.sentence
     assert (fact,) == found.dominant.facts
+
+
+@pytest.mark.parametrize("status", ["True", "False"])
+def test_the_condition_of_an_admitted_job_without_pods_is_called_no_error(status: str) -> None:
+    message = "1/0 tasks in gang unschedulable: pod group is not ready, 1 minAvailable"
+    condition = {"type": "Unschedulable", "status": status, "reason": "NotEnoughResources", "message": message}
+    group = pod_group("wanted", phase="Pending", min_resources={"cpu": "4"})
+    group["metadata"]["ownerReferences"] = [VOLCANO_JOB]
+    group["status"]["conditions"] = [condition]
+    recording = replay_cycle(cluster([*CLASSES, node("n1", cpu="8"), group], conf=conf(PLAIN)))
+    # The close of the same cycle writes it again, although the job is admitted.
+    assert message in str([event for event in recording.events_of_type(CloseEvent)])
+    first = explain_by_name(recording, WANTED).dominant.facts[0]
+    assert ("is no error: the scheduler writes it as long as the job has no pods." in first) is (status == "True")
 
 
 @pytest.mark.parametrize("how", [{"phase": "Inqueue"}, {"owner": None}])

@@ -131,7 +131,8 @@ def _missing_pods_fix(
     namespace = situation.explanation.job.partition("/")[0]
     more = (edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard))
     changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}" for full, hard in raised]
-    full_words = f"{join_names(changes)}; then {words}" if changes else capitalize_first(words)
+    then = "the controller can then" if words.startswith("create") else "then"
+    full_words = f"{join_names(changes)}; {then} {words}" if changes else capitalize_first(words)
     new_fix, kind = fix.queue_fix if changes else fix.job_fix, fix.FixKind.REPAIR
     return new_fix(full_words, *more, *edits, causes=("not-enough-pods",), kind=kind, aspect="pods")
 

@@ -25,6 +25,7 @@ from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amo
 from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks, rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
+from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_group import WAITING_PHASES
@@ -203,7 +204,15 @@ def admitted(view: JobView) -> Finding | None:
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = counts({"job.minAvailable": job.min_available})
-    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(format_fit(view),))
+    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(*_reported_facts(view), format_fit(view)))
+
+
+def _reported_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence: the PodGroup's condition, which sounds like a fault, is written as long as it has no pods."""
+    for condition in view.job.pod_group.conditions:
+        if (condition.type, condition.status) == (UNSCHEDULABLE_CONDITION, "True"):
+            words = f'{condition.type} ({condition.reason}: "{condition.message}")'
+            yield f"Its condition {words} is no error: the scheduler writes it as long as the job has no pods."
 
 
 def format_fit(view: JobView) -> str:

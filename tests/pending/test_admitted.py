@@ -54,7 +54,7 @@ def test_the_condition_of_an_admitted_job_without_pods_is_called_no_error(status
     group["status"]["conditions"] = [condition]
     recording = replay_cycle(cluster([*CLASSES, node("n1", cpu="8"), group], conf=conf(PLAIN)))
     # The close of the same cycle writes it again, although the job is admitted.
-    assert message in str([event for event in recording.events_of_type(CloseEvent)])
+    assert message in str(list(recording.events_of_type(CloseEvent)))
     first = explain_by_name(recording, WANTED).dominant.facts[0]
     assert ("is no error: the scheduler writes it as long as the job has no pods." in first) is (status == "True")
 

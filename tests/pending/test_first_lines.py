@@ -182,6 +182,27 @@ def test_the_jobs_that_are_tried_before_it_are_named_with_what_decides() -> None
     assert [] == [fact for fact in alone if "tried" in fact]
 
 
+@pytest.mark.parametrize(
+    ("other", "count", "min_member", "cpu", "waits"),
+    [
+        ("low", 1, None, "4", True),
+        ("top", 1, None, "4", False),
+        ("low", 2, 1, "4", True),
+        ("low", 2, 2, "4", False),
+        ("low", 1, None, "9", False),
+    ],
+)
+def test_the_next_job_that_needs_one_pod_is_told_that_it_can_wait(
+    other: str, count: int, min_member: int | None, cpu: str, waits: bool
+) -> None:
+    full = [*nodes("n1"), *running("a", "n1"), priority_class("top", 5000)]
+    later = wanted_as("later", priority_class=other)
+    found = asked([*full, *later, *wanted(count, min_member=min_member, cpu=cpu)])
+    turn = "default/wanted is the first of its queue to be tried when 4 cpu is free on n1"
+    said = f"Nothing has to change: {turn} (forecast: vcdebug ask when)."
+    assert ([said] if waits else []) == [line.text for line in found.outside_advice(first=True)]
+
+
 def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_jobs_there() -> None:
     mode = {"mode": "hard", "highestTierAllowed": 1}
     group, *members = wanted(1, min_member=2, phase="Running")

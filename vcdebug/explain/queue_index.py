@@ -13,6 +13,7 @@ from vcdebug.amount_text import (
     count_noun,
     format_amount,
     format_amounts_apart,
+    format_named_amount,
     format_resource,
     join_first_names,
     join_names,
@@ -20,7 +21,7 @@ from vcdebug.amount_text import (
     rank_by_amount,
     verb_for,
 )
-from vcdebug.explain.answer import Advice, Number, amount_numbers
+from vcdebug.explain.answer import Advice, Cause, Number, amount_numbers
 from vcdebug.explain.equation import QueueCheck
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
@@ -92,9 +93,35 @@ def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]
     return group_by_key((job.queue, job.uid) for job in jobs if job.count_tasks(TaskStatus.PENDING))
 
 
+_MAX_COMPARED_JOBS: Final = 30
+"""The maximum number of Pending jobs of a queue with which a job's order is compared; more would be slow."""
+
+
+def turn_facts(view: JobView, cause: str) -> tuple[str | Advice, ...]:
+    """Which Pending jobs of the queue are tried before this one, why the nearest comes first, and whether to wait."""
+    pending, uid = waiting_by_queue(view.recording).get(view.job.queue, ()), view.job.uid
+    jobs = (*pending, *(() if uid in pending else (uid,))) if len(pending) <= _MAX_COMPARED_JOBS + 1 else ()
+    if not 1 < len(jobs) <= _MAX_COMPARED_JOBS + 1:
+        return ()
+    is_first, facts = _turns_at_end(view.recording, view.job.queue, jobs)[uid]
+    task, needed = view.blocked_task, view.job.min_available - view.job.ready_task_num()
+    if not is_first or task is None or needed != 1 or cause == Cause.NOT_ALLOCATABLE:
+        return facts
+    nearest = NodeFits(view, task, len(view.recording)).nearest_node
+    # A node that is too small gets no room when its pods end.
+    if nearest is None or nearest.kind != "short":
+        return facts
+    room = join_names(format_named_amount(name, task.init_resreq.get(name)) for name, _ in nearest.short)
+    turn = f"{uid} is the first of its queue to be tried when {room} is free on {nearest.name}"
+    wait = f"Nothing has to change: {turn} (forecast: vcdebug ask when)."
+    return (*facts, Advice.from_outside(wait)._replace(comes_first=True))
+
+
 @per_recording()
-def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]) -> Mapping[JobId, tuple[str, ...]]:
-    """Job → sentences about its place in the queue's order; computed together, since comparisons are shared."""
+def _turns_at_end(
+    recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
+) -> Mapping[JobId, tuple[bool, tuple[str, ...]]]:
+    """Job → (whether it is first, sentences about its place in the order); together, since comparisons are shared."""
     from vcdebug.explain.orders import order_of  # slow to import, and needed only for several Pending jobs
 
     orders: dict[tuple[JobId, JobId], tuple[int, str, str]] = {}
@@ -110,7 +137,7 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
     def compare(left: JobId, right: JobId) -> int:
         return orders[left, right][0] if left != right else 0
 
-    turns: dict[JobId, tuple[str, ...]] = {}
+    turns: dict[JobId, tuple[bool, tuple[str, ...]]] = {}
     ordered = sorted(jobs, key=cmp_to_key(compare))
     for uid in jobs:
         others = [other for other in ordered if other != uid]
@@ -120,7 +147,7 @@ def turns_at_end(recording: Recording, queue: QueueName, jobs: tuple[JobId, ...]
         _, reason, remark = orders[uid, others[0]]
         first_words = f"It is tried before {join_names(others, 3)} of the same queue{reason}."
         before = f"Before it, {names} of the same queue {verb} tried."
-        turns[uid] = (before,) if earlier else (first_words, remark) if remark else (first_words,)
+        turns[uid] = not earlier, (before,) if earlier else (first_words, remark) if remark else (first_words,)
     return turns
 
 

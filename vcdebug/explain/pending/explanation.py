@@ -122,7 +122,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         # Several gates can find the same cause; the first finding is the nearest to the decision.
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
-    turns = _turn_facts(view) if first.cause in ROOM_CAUSES and view.detailed else ()
+    turns = queue_index.turn_facts(view, first.cause) if first.cause in ROOM_CAUSES and view.detailed else ()
     # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
     dominant = first.with_additions(*_iter_additions(view, first.cause))
     if first.cause == Cause.NO_HYPER_NODE:
@@ -248,19 +248,6 @@ def _admitted_instead(view: JobView) -> Iterator[str | Advice]:
     tier = "in a tier before the plugin that rejects, admits jobs that waited long enough; they then reserve room"
     if SLA not in view.recording.conf.plugin_names():
         yield Advice.from_outside(f"Plugin {SLA}, {tier}.", AdviceHarm.CLUSTER)
-
-
-_MAX_COMPARED_JOBS: Final = 30
-"""The maximum number of Pending jobs of a queue with which a job's order is compared; more would be slow."""
-
-
-def _turn_facts(view: JobView) -> tuple[str, ...]:
-    """Sentences: which Pending jobs of the queue are tried before this one, and why the nearest comes first."""
-    pending, uid = queue_index.waiting_by_queue(view.recording).get(view.job.queue, ()), view.job.uid
-    jobs = (*pending, *(() if uid in pending else (uid,))) if len(pending) <= _MAX_COMPARED_JOBS + 1 else ()
-    if not 1 < len(jobs) <= _MAX_COMPARED_JOBS + 1:
-        return ()
-    return queue_index.turns_at_end(view.recording, view.job.queue, jobs)[uid]
 
 
 def judge_job(view: JobView) -> list[Finding]:

@@ -203,8 +203,8 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
     admitted = "admits the job"
     if short and assumed is not None:
         if assumed.scheduled:
-            size, _, source = assumed.description.rpartition(", from ")
-            return f"{admitted}; {size} (assumed from {source.partition(' and ')[0]}) would then fit {', '.join(assumed.nodes[:4])}"
+            size, _, source = assumed.description.partition(" and ")[0].rpartition(", from ")
+            return f"{admitted}; {size} (assumed from {source}) would then fit {', '.join(assumed.nodes[:4])}"
         return f"{admitted}; then {assumed.reason}"
     if assumed is None and short:
         return f"{admitted}; the size of its pods is unknown"

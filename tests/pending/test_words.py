@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import cluster, node, queue
 from tests.pending.situations import CLASSES, FALSE, OVERCOMMIT, PLAIN, RECLAIM, WANTED, conf, nodes, running, wanted
-from tests.recorded import GOLDEN, bundled, golden
+from tests.recorded import GOLDEN, bundled, golden, recorded_path
 from vcdebug import amount_text
 from vcdebug.explain import answer as amounts
 from vcdebug.explain.answer import Explanation
@@ -21,6 +21,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edited_snapshot import apply_edits, snapshot_at_release
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
 
 GPU = "nvidia.com/gpu"
@@ -390,6 +391,22 @@ def test_evictions_that_free_quota_and_no_room_are_told_as_such(
     use = "n1 had room without evictions; queue default had no quota left (it used 8 of its capability 8 cpu)"
     assert quota_decides is (use in facts)
     assert quota_decides is not ("adds up what is free" in facts)
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ("Queue/queue-3:spec.weight=1", True),
+        ("PodGroup/team/job-3:spec.minResources.cpu=3", False),
+        ('conf:actions="enqueue, allocate, backfill"', False),
+    ],
+)
+def test_a_job_above_what_its_own_queue_deserves_is_told_that_reclaim_would_not_act(edit: str, told: bool) -> None:
+    thread = load_snapshot(recorded_path("threads/4995-guarantee-does-not-work"))
+    changed = apply_edits(thread, [parse_edit(edit)], thread.scheduler_conf or "")
+    found = explain_by_name(replay_cycle(changed), "team/job-3")
+    share = "Its own queue queue-3 deserves 3 cpu (guarantee 2) and uses 0; 4 more is above that"
+    assert told is (f"{share}, so reclaim would not evict for it either." in found.dominant.facts)
 
 
 def test_victims_that_were_not_needed_are_counted() -> None:

@@ -189,7 +189,7 @@ def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Ad
 
 
 def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
-    """A sentence about an ancestor's other child queues: usage, deserved amount, reclaimable flag; else empty."""
+    """Sentences about an ancestor's child queues: usage, deserved amount, reclaimable flag; else empty."""
     queues, name = view.session.queues, limit.first_dimension
     if limit.queue == view.queue.name or plugin != CAPACITY:
         return ()
@@ -202,7 +202,22 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
             locked += [] if queues[queue].reclaimable else [queue]
     locked_queues = f"{join_names(locked)} {verb_for(len(locked), 'has')} spec.reclaimable: false"
     note = f"; {locked_queues}, so reclaim cannot evict pods there" if locked else ""
-    return (f"{capitalize_first(join_names(parts))}{note}.",) if parts else ()
+    own = _own_share_facts(view, seq, plugin, limit)
+    return (f"{capitalize_first(join_names(parts))}{note}.", *own) if parts else ()
+
+
+def _own_share_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
+    """A sentence if the request would take the job's own queue above what it deserves, where reclaim does not act."""
+    name, queue, state = limit.first_dimension, view.queue.name, view.recording.timeline.state_at(seq - 1)
+    action = next((each for each in view.actions if view.facts_of(each).across_queues), None)
+    used, due = (state.plugin_amount(plugin, queue, figure).get(name) for figure in ("allocated", "deserved"))
+    request, guarantee = limit.check.request.get(name), Resource.from_list(view.queue.guarantee or {}).get(name)
+    if action is None or not 0 < due < used + request:
+        return ()
+    texts = format_amounts_apart(name, due, used, request, guarantee)
+    guaranteed = f" (guarantee {texts[3]})" if guarantee else ""
+    share = f"Its own queue {queue} deserves {texts[0]} {name}{guaranteed} and uses {texts[1]}"
+    return (f"{share}; {texts[2]} more is above that, so {action} would not evict for it either.",)
 
 
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:

@@ -28,24 +28,32 @@ def test_an_answer_says_in_how_many_runs_the_job_has_another_outcome() -> None:
     assert other_outcomes(base, "default/first").chance == ""
 
 
-def two_equal_victims(*, of_one_job: bool) -> Snapshot:
-    """A preemptor, and two full nodes that score equally, with the pods of one job or of two jobs."""
-    owners = ("low", "low") if of_one_job else ("low", "other")
+def equal_victims(*owners: str, wanted: int = 1) -> Snapshot:
+    """A preemptor, and full nodes that score equally, with a pod of each of these jobs."""
     victims = [
         one for i, owner in enumerate(owners) for one in pods(owner, 1, cpu="2", on=f"n{i}", prefix=f"{owner}-on-n{i}")
     ]
     groups = [pod_group(owner, phase="Running", min_member=0) for owner in dict.fromkeys(owners)]
-    high = pod_group("high", priority_class="top")
+    high = pod_group("high", priority_class="top", min_member=wanted)
     conf = conf_of("priority gang conformance", "predicates nodeorder", actions="allocate, preempt")
-    nodes = (node("n0", cpu="2"), node("n1", cpu="2"))
-    waiting = pods("high", 1, cpu="2", priority=9)
+    nodes = [node(f"n{i}", cpu="2") for i in range(len(owners))]
+    waiting = pods("high", wanted, cpu="2", priority=9)
     return cluster(*nodes, queue("default"), priority_class("top", 9), *groups, victims, high, waiting, conf=conf)
 
 
-def test_other_victims_by_chance_count_only_if_they_are_of_other_jobs() -> None:
-    found = other_outcomes(replay_cycle(two_equal_victims(of_one_job=False)), "default/high").chance
-    assert "runs with other random choices pods of default/" in found
-    assert other_outcomes(replay_cycle(two_equal_victims(of_one_job=True)), "default/high").chance == ""
+@pytest.mark.parametrize(
+    ("owners", "wanted", "told"),
+    [
+        (("low", "other"), 1, "runs with other random choices pods of default/"),
+        (("low", "low"), 1, "runs with other random choices another pod of default/low is evicted"),
+        # Two of three pods: each run evicts one that the replayed cycle evicts too.
+        (("low", "low", "low"), 2, ""),
+    ],
+)
+def test_other_victims_by_chance_are_told_if_all_are_others(owners: tuple[str, ...], wanted: int, told: str) -> None:
+    found = other_outcomes(replay_cycle(equal_victims(*owners, wanted=wanted)), "default/high").chance
+    assert told in found
+    assert bool(told) is bool(found)
 
 
 def queue_without_node_group() -> Snapshot:

@@ -40,10 +40,8 @@ def test_a_quota_without_room_for_the_missing_pods_is_raised_before_they_are_cre
     said = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
     assert ("ResourceQuota q: 2 of 3 requests.cpu used by j-0 2 (Pending): no room for a pod of 2.",) == said
     first = next(iter(proven(snapshot, "default/j")))
-    assert (
-        "ResourceQuota q: hard.requests.cpu 3 -> 6; the controller can then create the 2 missing pods of the gang (like j-0)"
-        == first
-    )
+    then = "the controller can then create the 2 missing pods of the gang (like j-0)"
+    assert f"ResourceQuota q: hard.requests.cpu 3 -> 6; {then}" == first
 
 
 def test_a_quota_with_room_for_some_of_the_missing_pods_is_raised_for_all_of_them() -> None:

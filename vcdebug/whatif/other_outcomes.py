@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import capitalize_first, join_names
+from vcdebug.amount_text import capitalize_first, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim
 from vcdebug.grouping import group_by_key
@@ -91,8 +91,11 @@ def _difference_words(
     is_placed = job in draw.placed_jobs
     if is_placed != (job in base.placed_jobs):
         return "it is scheduled" if is_placed else "it stays Pending"
-    # Which pods of one job are evicted is of no consequence.
     own, others = _victim_jobs(recording, base), _victim_jobs(recording, draw)
+    # Of several victims, that some are other pods of the same jobs is of no consequence.
+    if own == others and has_evictions and {*draw.evicted}.isdisjoint(base.evicted):
+        pods = "another pod" if len(draw.evicted) == 1 else "other pods"
+        return f"{pods} of {join_names(sorted(own), 3)} {verb_for(len(draw.evicted), 'is')} evicted"
     if own == others or not has_evictions:
         return ""
     new = sorted(others - own)

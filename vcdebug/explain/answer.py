@@ -134,11 +134,18 @@ class Advice(NamedTuple):
 
     comes_first: bool = False
     """Whether the advice, which no replay can test, is the first step all the same."""
+    why_untested: str = ""
+    """Why no replay can test it, where that is not plain from the text."""
 
     @property
     def untested_text(self) -> str:
         """The text of advice that no replay can test, as it stands beside tested fixes."""
-        return f"{'First, not' if self.comes_first else 'Not'} tested: {self.text}"
+        reason = f" ({self.why_untested})" if self.why_untested else ""
+        return f"{'First, not' if self.comes_first else 'Not'} tested{reason}: {self.text}"
+
+    def as_first_step(self, why_untested: str) -> Advice:
+        """The advice as the first step, ahead of tested fixes."""
+        return self._replace(comes_first=True, why_untested=why_untested)
 
     @classmethod
     def for_owner(cls, text: str, *edits: str) -> Advice:

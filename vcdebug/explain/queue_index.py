@@ -114,7 +114,7 @@ def turn_facts(view: JobView, cause: str) -> tuple[str | Advice, ...]:
     room = join_names(format_named_amount(name, task.init_resreq.get(name)) for name, _ in nearest.short)
     turn = f"{uid} is the first of its queue to be tried when {room} is free on {nearest.name}"
     wait = f"Nothing has to change: {turn} (forecast: vcdebug ask when)."
-    return (*facts, Advice.from_outside(wait)._replace(comes_first=True))
+    return (*facts, Advice.from_outside(wait).as_first_step("no change to replay"))
 
 
 @per_recording()

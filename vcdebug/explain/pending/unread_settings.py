@@ -84,7 +84,7 @@ def unread_tier_names(view: JobView) -> Iterator[str | Advice]:
             ignored = f"If the release ignores highestTierName, upgrade, or state highestTierAllowed {tier} instead"
             if is_unknown:
                 advice = Advice.from_outside(f"{ignored}: the pods then wait for one HyperNode.")
-                yield advice._replace(comes_first=True)
+                yield advice.as_first_step("the release is not in the snapshot")
 
 
 def uncounted_claims(view: JobView) -> Iterator[str]:

@@ -33,7 +33,7 @@ UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {
 _AUTOSCALER_ADVICE = Advice.from_outside(
     "For a cluster autoscaler, drop enqueue from actions: it adds nodes for pods, which are created after admission.",
     AdviceHarm.CLUSTER,
-)
+)._replace(why_untested="no replay adds nodes")
 
 
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:

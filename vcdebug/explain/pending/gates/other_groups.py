@@ -160,7 +160,7 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
         if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
-            advice = advice._replace(comes_first=True)
+            advice = advice.as_first_step("the pods have to be created again")
             return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
     return None
 

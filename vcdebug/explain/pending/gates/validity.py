@@ -148,7 +148,7 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
     owner = next((each for each in owner_names(view.job.pod_group.manifest) if not each.startswith("Pod ")), "")
     checks = "quota, webhook, its log, or pods that it creates one after another" if owner else _CHECKS
     create = Advice.from_outside(f"Find out why {owner or f'the controller of {job}'} {shortfall} ({checks}).")
-    create = create._replace(comes_first=is_lost)
+    create = create.as_first_step("the controller is not in the snapshot") if is_lost else create
     leaving = [task.name for task in view.tasks.values() if task.pod.deleting]
     if owner.startswith("StatefulSet ") and leaving:
         again = f"{owner} creates {leaving[0]} again only when the terminating pod of that name is gone"

@@ -444,13 +444,13 @@ MOVED = "Move overcommit-factor (15.0) under arguments of overcommit, where it i
         (
             "2037-drivers-without-executors",
             "team/spark-1",
-            "Delete the 1 running pod and the 1 Pending pod of team/spark-2",
+            "End team/spark-2 (1 running pod and 1 Pending pod)",
         ),
-        ("3510-capacity-without-reclaim-action", "team/q2-job-1", "Delete the 1 running pod of team/q1-job-0"),
+        ("3510-capacity-without-reclaim-action", "team/q2-job-1", "End team/q1-job-0 (1 running pod)"),
         (
             "4463-flink-one-group-per-pod",
             "flink/podgroup-etl-a-tm-2",
-            "Delete the 1 running pod of flink/podgroup-etl-b-jm",
+            "End flink/podgroup-etl-b-jm (1 running pod)",
         ),
         ("4739-rolling-update-of-a-gang", "team/podgroup-rs-new", SURGE),
         ("3910-factor-beside-arguments", "spark/spark-sleep-pg", MOVED),

@@ -240,7 +240,7 @@ def test_fix_ends_as_few_pods_as_needed() -> None:
         )
     )
     found = [one.plan_words for one in searched(recording, "default/new").best_plans]
-    assert "Delete 1 of 4 running pods of default/old" in found
+    assert "End 1 of 4 running pods of default/old" in found
 
 
 def test_no_fix_tolerates_a_node_that_is_not_ready() -> None:

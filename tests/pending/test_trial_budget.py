@@ -139,6 +139,6 @@ def test_a_limit_is_raised_before_running_pods_are_deleted() -> None:
     running = [pod_group("old", queue="q", phase="Running"), *pods("old", 1, cpu="4", on="n1")]
     job = [pod_group("j", queue="q"), *pods("j", 1, cpu="4")]
     plans = plans_for(node("n1", cpu="10"), queue("q", capability={"cpu": "4"}), running, job, conf=conf)
-    deletion = ("Delete the 1 running pod of default/old", ("ends 1 pod of default/old",))
+    deletion = ("End default/old (1 running pod)", ("ends 1 pod of default/old",))
     assert plans[0] == ("Queue q: capability.cpu 4 -> 8", ())
     assert deletion in plans[1:]

@@ -190,7 +190,7 @@ def test_pods_that_are_bound_and_never_started_are_deleted_where_the_action_may_
     if phase == "Running":
         assert explained(snapshot).scheduled
     else:
-        assert "Delete 1 of 2 bound pods of default/over" == next(iter(proven(snapshot, "default/j")))
+        assert "End 1 of 2 bound pods of default/over" == next(iter(proven(snapshot, "default/j")))
 
 
 @pytest.mark.parametrize(("zone", "told"), [("z9", True), ("z1", False)])

@@ -48,7 +48,7 @@ class FixPlan(Struct, frozen=True):
     @property
     def family_key(self) -> frozenset[str]:
         """A key that is equal for plans of the same fixes in another order or size."""
-        return frozenset(fix.text for fix in self.fixes)
+        return frozenset(f"{fix.text} {fix.aspect}" for fix in self.fixes)
 
     @property
     def aspect_key(self) -> frozenset[str]:

@@ -396,7 +396,8 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     bound_kind = fix.FixKind.ENTITLEMENT if is_protected else fix.FixKind.OTHER_PODS
     for holder in sorted(_iter_holders(situation))[:_MAX_HOLDERS]:
         kind = bound_kind if holder.state == "bound" else fix.FixKind.OTHER_PODS
-        holder_fix = fix.queue_fix(f"Delete {fix.AMOUNT_BLANK} of {holder.job}", causes=_HOLDER_CAUSES, kind=kind)
+        aspect = f"pods of {holder.job}"
+        holder_fix = fix.queue_fix(f"End {fix.AMOUNT_BLANK}", causes=_HOLDER_CAUSES, kind=kind, aspect=aspect)
         yield holder_fix.with_sizes(*_sizes_of_deletion(situation, holder))
 
 
@@ -431,20 +432,17 @@ def _deletable_tasks(situation: fix.FixSituation, job: JobInfo, budgets: Sequenc
 
 def _sizes_of_deletion(situation: fix.FixSituation, holder: _Holder) -> Iterator[fix.FixSize]:
     """Yields the deletion of one pod, of two and so on, and last of the job's Pending pods with them."""
-    edits, total = [f"Pod/{key}:-" for key in holder.pods], len(holder.pods)
-    for number in range(1, total + 1):
-        yield fix.FixSize(_some_of(number, total, holder.state), tuple(edits[:number]))
+    edits, total, state = [f"Pod/{key}:-" for key in holder.pods], len(holder.pods), holder.state
+    for number in range(1, total):
+        words = f"{number} of {total} {state} pods of {holder.job}"
+        yield fix.FixSize(words, tuple(edits[:number]))
+    # The job and not its pods: a controller would create them again.
+    all_pods = f"{holder.job} ({count_noun(total, f'{state} pod')}"
+    yield fix.FixSize(f"{all_pods})", tuple(edits))
     # The job's Pending pods would take the room themselves.
     tasks = situation.recording.session.jobs[holder.job].tasks.values()
     if pending := [f"Pod/{task.key}:-" for task in tasks if task.status is TaskStatus.PENDING]:
-        words = f"{_some_of(total, total, holder.state)} and the {count_noun(len(pending), 'Pending pod')}"
-        yield fix.FixSize(words, (*edits, *pending))
-
-
-def _some_of(number: int, total: int, state: str) -> str:
-    if number == total:
-        return f"the {count_noun(total, f'{state} pod')}"
-    return f"{number} of {total} {state} pods"
+        yield fix.FixSize(f"{all_pods} and {count_noun(len(pending), 'Pending pod')})", (*edits, *pending))
 
 
 def _holds_needed(situation: fix.FixSituation, job: str, needed: list[str]) -> bool:

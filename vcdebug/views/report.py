@@ -179,7 +179,8 @@ def _iter_with_fixes(
                     [line.untested_text for line in answer.outside_advice(first=first)] for first in (True, False)
                 )
                 fixes = [*first, *map(describe_short_plan, plans), *others]
-                yield answer, "Fixes (tested on this snapshot, but for those that say otherwise):", fixes
+                exception = ", but for those that say otherwise" if first or others else ""
+                yield answer, f"Fixes (tested on this snapshot{exception}):", fixes
                 continue
             reason = f"none found in {count_noun(search.trial_count, 'replay')}"
         elif not short_trial_count(recording):

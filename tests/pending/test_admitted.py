@@ -56,7 +56,7 @@ def test_the_condition_of_an_admitted_job_without_pods_is_called_no_error(status
     # The close of the same cycle writes it again, although the job is admitted.
     assert message in str(list(recording.events_of_type(CloseEvent)))
     first = explain_by_name(recording, WANTED).dominant.facts[0]
-    assert ("is no error: the scheduler writes it as long as the job has no pods." in first) is (status == "True")
+    assert ("is not an error: the scheduler writes it as long as the job has no pods." in first) is (status == "True")
 
 
 @pytest.mark.parametrize("how", [{"phase": "Inqueue"}, {"owner": None}])

@@ -127,7 +127,7 @@ def test_no_pod_that_a_disruption_budget_protects_is_deleted_and_the_budget_is_l
         proven(cluster(node("n1", cpu="4"), priority_class("top", 9), budget, *web, *urgent, conf=conf), "default/j")
     )
     assert "PodDisruptionBudget web: minAvailable 2 -> 1" in found
-    assert not any(words.startswith("Delete") for words in found)
+    assert not any(words.startswith("End") for words in found)
 
 
 def test_an_inqueue_pod_group_without_pods_is_said_to_be_admitted_with_the_nodes_that_its_pods_would_fit() -> None:
@@ -315,7 +315,7 @@ def test_leaders_that_hold_the_room_of_workers_in_other_pod_groups_are_named(
     assert found.dominant.facts[0].startswith(f"{fact}{half}")
     advice = next(words for words in found.advice_texts if "schedulerProvider: volcano" in words)
     assert f"until then scale LeaderWorkerSet vllm to {whole}, since its {running} running pods" in advice
-    assert not any("Delete" in words and "default/leaders" in words for words in proven(snapshot, "default/vllm-0-1"))
+    assert not any("End" in words and "default/leaders" in words for words in proven(snapshot, "default/vllm-0-1"))
 
 
 @pytest.mark.parametrize(("running", "whole", "target", "pods_running"), [(2, 1, 2, 4), (1, 1, 1, 3), (1, 2, 2, 5)])
@@ -347,4 +347,4 @@ def test_a_gang_that_shares_only_a_label_with_the_pod_can_make_room(key: str, si
     groups = [pod_group("low", phase="Running"), pod_group("high")]
     hosts = [node(f"n{at}", cpu="1") for at in range(size)]
     fixes = proven(cluster(hosts, *groups, *made, conf=conf_of("gang", "predicates")), "default/high")
-    assert deleted is any("Delete" in words and "default/low" in words for words in fixes)
+    assert deleted is any("End" in words and "default/low" in words for words in fixes)

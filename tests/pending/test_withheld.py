@@ -152,5 +152,5 @@ def test_gangs_vote_against_a_higher_priority_is_switched_off_before_pods_are_de
     text = conf(PREEMPT, second="drf predicates capacity nodeorder")
     limited = [queue("root"), queue(capability={"cpu": limit})]
     plans = list(proven(cluster(*CLASSES, limited, nodes("n1"), held, wanted(), conf=text), WANTED))
-    first_deletion = next(at for at, words in enumerate(plans) if words.startswith("Delete"))
+    first_deletion = next(at for at, words in enumerate(plans) if words.startswith("End"))
     assert "gang: enablePreemptable -> false (no veto in preempt)" in plans[:first_deletion]

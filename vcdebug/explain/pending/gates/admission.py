@@ -212,7 +212,7 @@ def _reported_facts(view: JobView) -> Iterator[str]:
     for condition in view.job.pod_group.conditions:
         if (condition.type, condition.status) == (UNSCHEDULABLE_CONDITION, "True"):
             words = f'{condition.type} ({condition.reason}: "{condition.message}")'
-            yield f"Its condition {words} is no error: the scheduler writes it as long as the job has no pods."
+            yield f"Its condition {words} is not an error: the scheduler writes it as long as the job has no pods."
 
 
 def format_fit(view: JobView) -> str:

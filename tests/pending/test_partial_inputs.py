@@ -153,6 +153,7 @@ def test_a_part_is_said_to_be_one_with_the_command_that_supplies_the_rest(
     assert "`kubectl get " in out
     assert all(f"no {kind}" in first for kind in kinds if kind != "Queue" or "PodGroup" not in kinds)
     assert CONTRADICTED.search(out) is None
+    assert not re.search(r"same outcome|random choices|--release", out)
     assert json.loads(call(["explain", source, "llm-finetune", "--json"])[1])["cause"] == "capture-incomplete"
 
 

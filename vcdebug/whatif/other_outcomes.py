@@ -16,6 +16,7 @@ from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
+from vcdebug.snapshot.object_checks import missing_kinds
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed
 
 RUNS_OF_AN_ANSWER: Final = 12
@@ -24,7 +25,9 @@ MAX_EVENTS: Final = 2500
 
 
 def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    """The other outcomes of a job, found once; empty if it is unknown or the snapshot too large for these replays."""
+    """The other outcomes of a job, found once; empty if it is unknown, or the snapshot too large for these replays
+    or without a kind of object that decides.
+    """
     known = _known_outcomes(recording)
     if job not in known:
         known[job] = _find_outcomes(recording, job) if job in recording.session.jobs else NO_OTHER_OUTCOMES
@@ -38,7 +41,7 @@ def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
 
 
 def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    if len(recording) > MAX_EVENTS or cut_off_error(recording) is not None:
+    if len(recording) > MAX_EVENTS or cut_off_error(recording) is not None or missing_kinds(recording.snapshot):
         return NO_OTHER_OUTCOMES
     chance = _chance_sentence(recording, job)
     if not recording.snapshot.release.is_assumed:

@@ -85,3 +85,15 @@ def test_a_gang_of_subgroups_starts_with_fewer_of_them_and_is_said_to_lack_the_r
     (fewer,) = [one for one in shown(recording, answer) if "minSubGroups" in one.plan_words]
     assert "serve/llm-0: minSubGroups of prefill 2 -> 1 (minMember 5)" == fewer.plan_words
     assert fewer.is_proven
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_queue_with_a_guarantee_gets_reclaim_where_no_action_evicts_across_queues(configured: bool) -> None:
+    snapshot = load_snapshot(recorded_path("threads/4690-small-jobs-pass-the-large-one"))
+    edits = [parse_edit('conf:actions="enqueue, allocate, backfill, reclaim"')] if configured else []
+    recording = replay_cycle(edited_snapshot(snapshot, edits))
+    first, *others = shown(recording, explain_by_name(recording, "team/large"))
+    moves_it = ["new queue large-own with guarantee" in one.plan_words for one in (first, *others)]
+    assert moves_it == [not configured, *(False for _ in others)]
+    assert configured or (first.is_proven and "evicts 1 pod of team/run" in first.outcome.costs)
+    assert configured is ("(adds reclaim)" not in first.plan_words)

@@ -169,7 +169,7 @@ def passing_facts(fits: NodeFits, tried: NodeFits | None = None) -> list[str]:
         started = (
             f"{first} was tried first; then {pods} took {usage} of the {total} {name} that were free on {node.name}"
         )
-    return [f"{started}; nothing is reserved for {fits.view.job.uid}."]
+    return [f"{started}; nothing is reserved for {fits.view.job.uid} (Volcano has no strict FIFO order)."]
 
 
 def jumping_facts(view: JobView) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vcdebug.actions import GANG_PREEMPT
+from vcdebug.actions import GANG_PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Flaw
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor
@@ -419,8 +419,9 @@ def _propose_gang_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 
 
 def _propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes a queue with a guarantee of what the job lacks, which jobs of other queues may not use."""
-    explanation, plugins = situation.explanation, situation.recording.conf.plugin_names()
+    """Proposes a queue with a guarantee of what the job lacks, which jobs of other queues may not use or lose again."""
+    explanation, conf = situation.explanation, situation.recording.conf
+    plugins, actions = conf.plugin_names(), [name for name in conf.actions if name]
     lacking = [name.partition(".")[2] for name in explanation.dominant.numbers if name.startswith("short.")]
     if situation.pod_group is None or not {CAPACITY, PROPORTION} & {*plugins} or not lacking:
         return
@@ -432,4 +433,10 @@ def _propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     stated = join_names(f"{amount} {resource}" for resource, amount in amounts.items())
     words = f"Move {explanation.job} to a new queue {name} with guarantee {stated} (other queues leave it free)"
     causes, kind = (Flaw.PASSED.value,), fix.FixKind.ENTITLEMENT
+    if not any(conf.facts_of(action).across_queues for action in actions):
+        # Without it, nothing takes back the guaranteed room that other queues use already.
+        more = ", ".join((*actions, RECLAIM))
+        edits, words = (*edits, f'conf:actions="{more}"'), f'{words}; actions -> "{more}" (adds {RECLAIM})'
+        yield replace(fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
+        return
     yield replace(fix.queue_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)

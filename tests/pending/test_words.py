@@ -46,7 +46,10 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
     assert "enqueue-overcommit" == found.cause_code
     assert f"minResources asks 9 {GPU}; overcommit allows 2.4 more (2 x 1.2 - 0 used), 6.6 short." in found.full_text
-    assert "That is more than the whole cluster's 2 nvidia.com/gpu x 1.2 = 2.4 nvidia.com/gpu" in found.full_text
+    assert (
+        "9 nvidia.com/gpu is more than the whole cluster's 2 nvidia.com/gpu x 1.2 = 2.4 nvidia.com/gpu"
+        in found.full_text
+    )
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 

@@ -173,7 +173,7 @@ def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str 
         yield f"{view.job.uid} has priority {view.job.priority} {source}; {other_priorities}."
         named = view.job.pod_group.priority_class_name
         if named and view.job.priority > max(task.priority for task in view.tasks.values()):
-            counts_for = "the pods' own counts within the job and for a kubelet that evicts"
+            counts_for = "the pods' own priority orders them within the job, and the kubelet evicts by it"
             yield Advice.from_outside(f"Set priorityClassName {named} in the pod templates too: {counts_for}.")
 
 

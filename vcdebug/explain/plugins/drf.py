@@ -86,7 +86,7 @@ def _exchange_term(recording: Recording, exchange: ShareExchange) -> Term:
         return Term(exchange.task.key, (exchange.preemptor_share, None, None), False, JOB_NOT_IN_SESSION)
     name = recording.session.jobs[exchange.task.job].name
     kept_text, wanted_text = format_numbers_apart(exchange.own_share, exchange.preemptor_share)
-    note = "" if exchange.is_fair else f"{name} would keep {kept_text}, less than {wanted_text}"
+    note = "" if exchange.is_fair else f"{name} would keep a share of {kept_text}, less than {wanted_text}"
     figures = (exchange.preemptor_share, exchange.own_share, exchange.dominant)
     return Term(exchange.task.key, figures, exchange.is_fair, note)
 

@@ -167,12 +167,14 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
     """A sentence if the minimum exceeds the whole cluster, enlarged by the factor or not; else empty."""
     for name in names:
         request, capacity = minimum.get(name), total.get(name)
-        enlarged, cluster = (format_named_amount(name, each) for each in (capacity * factor, capacity))
+        asked, enlarged, cluster = (format_named_amount(name, each) for each in (request, capacity * factor, capacity))
         if 0 < capacity * factor < request:
-            reason = f"That is more than the whole cluster's {cluster} x {format_number(factor)} = {enlarged}"
+            reason = f"{asked} is more than the whole cluster's {cluster} x {format_number(factor)} = {enlarged}"
             return (f"{reason}: waiting cannot help.",)
         if 0 < capacity < request:
-            return (f"It is more than the whole cluster has ({cluster}), so not all of it can run at the same time.",)
+            return (
+                f"{asked} is more than the whole cluster has ({cluster}), so not all of it can run at the same time.",
+            )
     return ()
 
 

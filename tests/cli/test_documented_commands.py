@@ -49,6 +49,8 @@ WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcde
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the documents name."""
     share_bundled(monkeypatch)
+    # On one core a command starts no processes; test_executors and test_diff look at those.
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(FIXTURES / EXAMPLE, tmp_path / "SNAPSHOT")
     for name in (EXAMPLE, "preempt-works"):

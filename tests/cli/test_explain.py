@@ -204,6 +204,12 @@ def test_a_blocker_that_the_facts_name_is_not_repeated() -> None:
     assert 1 == call(["explain", anti_affinity])[1].count("high-0 fits none of 2 nodes")
 
 
+def test_lack_of_room_is_not_a_further_blocker_where_a_missing_action_would_make_room() -> None:
+    missing = call(["explain", str(recorded_path("threads/3510-capacity-without-reclaim-action"))])[1]
+    assert "no node has free room for q2-job-1-0, and reclaim is not in actions" in missing
+    assert "Also:" not in missing
+
+
 @pytest.mark.parametrize(
     ("case", "also"),
     [

@@ -143,7 +143,10 @@ def _iter_steps(explanation: Explanation) -> Iterator[Block]:
 def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(explanation.contributing, key=lambda finding: finding.cause == Cause.MIXED)
-    further = [finding for finding in others if finding.reason not in explanation.dominant.full_text]
+    # Where an action is missing, the first line says that no node has free room.
+    implied = (Cause.MIXED,) if explanation.cause_code == Cause.NOT_CONFIGURED else ()
+    told = explanation.dominant.full_text
+    further = [finding for finding in others if finding.reason not in told and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
     for finding in further[:1]:

@@ -476,9 +476,9 @@ class OtherOutcomes(NamedTuple):
     """What an answer adds about outcomes that the replayed cycle does not show; empty texts for nothing to add."""
 
     chance: str = ""
-    """In how many runs with other random choices the job fares otherwise."""
+    """In how many runs with other random choices the job has another outcome."""
     releases: str = ""
-    """Under which releases it fares otherwise, if the snapshot names none."""
+    """Under which releases it has another outcome, if the snapshot names none."""
     agreement: str = ""
     """That all releases give the same outcome, if the snapshot names none."""
 

@@ -63,7 +63,7 @@ def _draws_of_answer(recording: Recording) -> Sequence[CycleDraw]:
 
 
 def _chance_sentence(recording: Recording, job: JobId) -> str:
-    """In how many of a few runs with other random choices the job fares otherwise; empty if in none."""
+    """In how many of a few runs with other random choices the job has another outcome; empty if in none."""
     indices = _indices_by_difference(recording, _draws_of_answer(recording), job)
     if not indices:
         return ""
@@ -73,7 +73,7 @@ def _chance_sentence(recording: Recording, job: JobId) -> str:
 
 
 def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
-    """How the job fares otherwise → indices of the draws in which it does."""
+    """How the job has another outcome → indices of the draws in which it does."""
     base = cycle_draw(recording)
     # Other evictions matter to a job only if some are made for it, or of its own pods.
     has_evictions = bool(evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job))
@@ -88,7 +88,7 @@ def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | Non
 def _difference_words(
     recording: Recording, base: CycleDraw, draw: CycleDraw, job: JobId, *, has_evictions: bool
 ) -> str:
-    """How the job fares otherwise than in the replayed cycle; empty if it fares as there."""
+    """How the job has another outcome than in the replayed cycle; empty if it has the same."""
     if draw.panic and not base.panic:
         return "the scheduler crashes"
     is_placed = job in draw.placed_jobs
@@ -154,7 +154,7 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:
-    """Under which releases the job fares otherwise than by the latest rules; empty if under none."""
+    """Under which releases the job has another outcome than by the latest rules; empty if under none."""
     indices = _indices_by_difference(recording, _draws_by_release(recording), job)
     clauses = [f"under {join_names(_tag_ranges(tags))} {words}" for words, tags in indices.items()]
     return f"{capitalize_first('; '.join(clauses))}: name yours with --release." if clauses else ""

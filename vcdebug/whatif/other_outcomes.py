@@ -73,7 +73,7 @@ def _chance_sentence(recording: Recording, job: JobId) -> str:
 
 
 def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
-    """How the job has another outcome → indices of the draws in which it does."""
+    """The other outcome of the job, in words → indices of the draws that have it."""
     base = cycle_draw(recording)
     # Other evictions matter to a job only if some are made for it, or of its own pods.
     has_evictions = bool(evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job))
@@ -88,7 +88,7 @@ def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | Non
 def _difference_words(
     recording: Recording, base: CycleDraw, draw: CycleDraw, job: JobId, *, has_evictions: bool
 ) -> str:
-    """How the job has another outcome than in the replayed cycle; empty if it has the same."""
+    """The outcome of the job where it is not that of the replayed cycle; empty if it has the same."""
     if draw.panic and not base.panic:
         return "the scheduler crashes"
     is_placed = job in draw.placed_jobs

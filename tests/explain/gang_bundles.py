@@ -1,6 +1,6 @@
 """Rebuilds the bundles of gang actions, and checks that they hold the recorded candidates."""
 
-from vcdebug.explain.decisions.evictions import UNIFIED_POINT, bundles_at
+from vcdebug.explain.decisions.victim_funnel import UNIFIED_POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.recording.recording import Recording
 

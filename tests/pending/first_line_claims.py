@@ -296,7 +296,10 @@ CLAIMS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
         rf"has a place in this cycle: (?P<action>\w+) evicts (?P<victims>.+) for {WHO} on (?P<nodes>.+) \(pipelined\)",
         evicts_for_itself,
     ),
-    (r"loses \d+ pods? in this cycle: (?P<actions>[\w, ]+) evicts? (?P<victims>[^;]+)\.$", loses_pods),
+    (
+        r"loses \d+ pods? in this cycle: (?P<actions>[\w, ]+) evicts? (?P<victims>[^;]+?)(?: for [^;]+)?\.$",
+        loses_pods,
+    ),
     (r"is Pending: (?P<action>\w+) found room for (?P<found>\d+) of the", found_room),
     (PROTECTS, protects),
     (ALLOWS_SOME, allows_some),

@@ -351,6 +351,7 @@ def test_a_suspended_owner_is_named_for_its_job_and_for_one_that_its_pod_group_b
 LACKS = "its pods lack annotation scheduling.volcano.sh/queue-name, so their PodGroup is in queue default"
 
 
+@pytest.mark.parametrize("runs", [False, True])
 @pytest.mark.parametrize(
     ("group", "kind", "stated", "fact"),
     [
@@ -362,14 +363,17 @@ LACKS = "its pods lack annotation scheduling.volcano.sh/queue-name, so their Pod
     ],
 )
 def test_another_queue_that_only_the_owner_names_comes_first_and_is_the_first_fix(
-    group: str, kind: str, stated: str, fact: str
+    group: str, kind: str, stated: str, fact: str, *, runs: bool
 ) -> None:
-    mine = owned([pod_group(group), *pods(group, 1, cpu="6")], kind, "hello")
-    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    on = "n1" if runs else ""
+    mine = owned(
+        [pod_group(group, phase="Running" if runs else "Inqueue"), *pods(group, 1, cpu="6", on=on)], kind, "hello"
+    )
+    full = [] if runs else [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
     snapshot = stated_by(kind, "hello", [*mine, *full], queue=stated)
     found = explained(snapshot, f"default/{group}")
     assert bool(fact) is any(line.repairs for line in found.advised)
-    assert bool(fact) is found.dominant.facts[0].endswith(fact or "names queue")
+    assert bool(fact) is "".join(found.dominant.facts[:1]).endswith(fact or "names queue")
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -213,6 +213,7 @@ class Flaw(Enum):
     BELOW_DESERVED = "evicted-below-deserved"
     TOPOLOGY_BROKEN = "topology-broken"
     PASSED = "passed-by-later-jobs"
+    LOSES_PODS = Cause.EVICTED
 
 
 def with_flaw(flaw: Flaw, facts: Iterable[str]) -> Iterator[str | Flaw]:

@@ -9,7 +9,7 @@ from vcdebug.amount_text import count_noun, format_number, short_resource_text
 from vcdebug.explain.decisions import dry_runs as checks
 from vcdebug.explain.decisions.dry_runs import dry_run_at
 from vcdebug.explain.decisions.equations import ScorePart, best_scored_row, runner_up, score_parts, scores_before
-from vcdebug.explain.decisions.evictions import BundleOutcome, DomainBundles, bundles_at
+from vcdebug.explain.decisions.victim_funnel import BundleOutcome, DomainBundles, bundles_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import AskedNode, asked_node_at, is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at

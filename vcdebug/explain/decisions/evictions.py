@@ -1,38 +1,31 @@
-"""Statements and their evictions (victim, preemptor, outcome, price), and the bundles of gang actions."""
+"""Statements and their evictions (victim, preemptor, outcome, price), and why a job loses pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vcdebug.amount_text import count_noun, format_amounts_apart, format_number, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_amounts_apart, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, Flaw, with_flaw
-from vcdebug.explain.decisions.votes import earlier_tier_facts, hook_calls_at, unasked_plugins, victim_question_before
-from vcdebug.explain.equation import first_exceeded
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.decisions.votes import HOOK_AT, earlier_tier_facts, unasked_plugins, victim_question_before
+from vcdebug.explain.equation import first_exceeded, format_figures
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import explainer_for
-from vcdebug.framework.hooks import ALLOCATABLE, UNIFIED_EVICTABLE
-from vcdebug.framework.record import PLACING_OPS, HookEvent, Level
-from vcdebug.framework.registry import resolve_reference
-from vcdebug.framework.session import Session
+from vcdebug.framework.hooks import ALLOCATABLE, VICTIM_TASKS
+from vcdebug.framework.record import PLACING_OPS, Level
 from vcdebug.grouping import group_by_key
-from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import GANG
 from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
 from vcdebug.recording.visits import JobVisit, refusals_in
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
-
-if TYPE_CHECKING:
-    from vcdebug.actions import gang_eviction
 
 MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
@@ -55,6 +48,8 @@ class Eviction(Struct, frozen=True):
     statement_end: str
     """As EvictOperation states it."""
     end: Seq
+    requester: str = ""
+    """The plugin that named the victim without a preemptor; empty otherwise."""
 
     @property
     def is_carried_out(self) -> bool:
@@ -64,8 +59,8 @@ class Eviction(Struct, frozen=True):
 
 def eviction_words(eviction: Eviction, victim: str) -> str:
     """`reclaim evicts a/x-0 on n1 to make room for b/y-0`: the action, the node and the preemptor."""
-    requested = "for no other pod (a plugin requested the eviction)"
-    purpose = f"to make room for {eviction.preemptor}" if eviction.preemptor else requested
+    asked = f"for no other pod (plugin {eviction.requester} requested the eviction)" if eviction.requester else ""
+    purpose = f"to make room for {eviction.preemptor}" if eviction.preemptor else asked or "for no other pod"
     return f"{eviction.action} evicts {victim}{f' on {eviction.node}' if eviction.node else ''} {purpose}"
 
 
@@ -113,8 +108,77 @@ def _build_eviction(recording: Recording, operation: EvictOperation) -> Eviction
     preemptor = _preemptor_name(recording, seq)
     question = victim_question_before(recording, seq) if preemptor else None
     tier = question.deciding_tier if question is not None and event.task in (question.outcome or ()) else None
-    queue = owners.queues.get(job, "")
-    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end)
+    queue, requester = owners.queues.get(job, ""), "" if preemptor else _requester_name(recording, seq, event.task)
+    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, fate, end, requester)
+
+
+def _requester_name(recording: Recording, seq: Seq, victim: TaskKey) -> str:
+    """The plugin that named a victim which no pod needs; empty for none."""
+    calls = (event for at, event in recording.hook_calls(VICTIM_TASKS.upstream) if at < seq)
+    return next((event.plugin for event in calls if victim in event.victims), "")
+
+
+def loss_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str | Flaw]:
+    """Yields why pods of the job are evicted: the plugins that allow it, with figures, then facts of the other job."""
+    yield from _allowing_facts(view.recording, evictions[0])
+    preemptors = dict.fromkeys(view.recording.owners.jobs.get(one.preemptor, one.preemptor) for one in evictions)
+    if len(preemptors) == 1 and (other := next(iter(preemptors))) in view.session.jobs:
+        victims = [one.victim for one in evictions_by_victim(view.recording)[view.job.uid]]
+        facts = eviction_facts(view_of(view.recording, ExplainSubject(other)), victims)
+        yield from (fact for fact in facts if not isinstance(fact, Advice))
+    yield Flaw.LOSES_PODS
+
+
+def _allowing_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:
+    """Yields the figures by which plugins of the deciding tier allow a victim, and what its queue uses too much."""
+    from vcdebug.explain.decisions.equations import equation_at
+
+    question = victim_question_before(recording, eviction.seq) if eviction.tier is not None else None
+    for vote in question.tier(eviction.tier) if question is not None and eviction.tier is not None else ():
+        equation = equation_at(recording, vote.seq) if vote.seq is not None else None
+        terms = [term for term in (equation.terms if equation else ()) if term.name == eviction.victim and term.is_met]
+        for term in terms[:1]:
+            if equation and len([one for one in term.figures if isinstance(one, int | float)]) > 1:
+                figures = format_figures(equation, term)
+                why = f"{figures} (any pods of the job count)" if vote.plugin == GANG else figures
+                yield f"{vote.plugin} (tier {vote.tier}) allows {eviction.victim.partition('/')[2]}: {why}."
+    owners = recording.owners
+    other = owners.queues.get(owners.jobs.get(eviction.preemptor, eviction.preemptor), "")
+    if other and other != eviction.queue:
+        names = [name for name, amount in task_of(recording, eviction.victim).resreq.items() if amount > 0]
+        if use := queue_use_words(recording, eviction.queue, names, eviction.seq - 1):
+            yield f"{capitalize_first(use)}."
+
+
+def protection_advice(recording: Recording, eviction: Eviction, pods: Sequence[TaskInfo]) -> Iterator[Advice]:
+    """Yields what keeps these pods of the victim's job: an annotation that actions read, and a tier that protects."""
+    if eviction.preemptor and len(pods) <= MOST_ANNOTATED:
+        edits = (f'Pod/{task.key}:metadata.annotations[{PREEMPTABLE_KEY}]="false"' for task in pods)
+        which = pods[0].key if len(pods) == 1 else f"the pods of {eviction.job}"
+        yield Advice.queue_admin(f'Annotate {which} with {PREEMPTABLE_KEY}: "false" (in the pod template).', *edits)
+    question = victim_question_before(recording, eviction.seq) if eviction.tier is not None else None
+    votes = question.answered if question is not None else []
+    protectors = [vote.plugin for vote in votes if eviction.victim not in vote.allowed_victims]
+    deciders = [vote.plugin for vote in votes if vote.tier == eviction.tier]
+    if question is not None and protectors:
+        switch = HOOK_AT[question.point].switches[0]
+        words = f"{join_names(deciders)}: set {switch} to false, so that {join_names(protectors)} decides."
+        yield Advice.cluster_admin(words, *(f"conf:plugins.{plugin}.{switch}=false" for plugin in deciders))
+
+
+MOST_ANNOTATED = 50
+"""The maximum number of pods of a job whose annotations a test changes."""
+
+
+def queue_use_words(recording: Recording, queue: QueueName, names: Iterable[str], seq: Seq) -> str:
+    """`queue q1 uses 3 nvidia.com/gpu and deserves 1`: what a queue uses above what it deserves; empty if nothing."""
+    state = recording.timeline.state_at(seq)
+    for plugin in (each for each in state.books if queue in state.books[each]):
+        used, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
+        for name in (each for each in names if used.get(each) > deserved.get(each) > 0):
+            used_text, deserved_text = format_amounts_apart(name, used.get(name), deserved.get(name))
+            return f"queue {queue} uses {used_text} {name} and deserves {deserved_text}"
+    return ""
 
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | Advice | Flaw]:
@@ -358,115 +422,3 @@ def _milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, Ta
     candidates = ((name, fits.victim_candidates(eviction.action, name)) for name in names)
     lowest = {name: min(tasks, key=lambda task: (task.priority, task.key)) for name, tasks in candidates}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}
-
-
-UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
-WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
-
-
-class BundleOutcome(Struct, frozen=True):
-    """One bundle of victims of a gang action, and what the plugins allow of it."""
-
-    safe: bool
-    job: JobId
-    tasks: tuple[TaskKey, ...]
-    freed: Resource
-    lost: Resource
-    """Resources of the whole job, which the eviction would break; empty for a safe bundle."""
-    roi: float
-    allowed: tuple[TaskKey, ...]
-    """The tasks of the bundle that the plugins allow as victims; empty if the bundle is dropped."""
-    cut_reason: str
-    """Why the bundle is dropped or cut."""
-    makes_room: bool
-    """Whether evicting this and all earlier bundles makes room for the gang, so that a plan is tried."""
-
-
-class DomainBundles(Struct, frozen=True):
-    """The bundles of one topology domain that an action considers for a gang."""
-
-    job: JobId
-    domain: str
-    needed: Resource
-    free: Resource
-    """Idle plus releasing resources of the domain."""
-    bundles: tuple[BundleOutcome, ...]
-    """The bundles in the order in which the plugins are asked about them and the action evicts them."""
-
-
-@per_recording(most=16)
-def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
-    """The bundles of a gang action's UnifiedEvictable call; None elsewhere, or if the session cannot be rebuilt."""
-    event, action = recording.event_at(seq), recording.span_tree.span_around(seq, Level.ACTION)
-    span, calls = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
-    if (
-        not isinstance(event, HookEvent)
-        or event.point != UNIFIED_POINT
-        or action is None
-        or span is None
-        or calls is None
-    ):
-        return None
-    session = session_at_event(recording, seq)
-    if session is None or span.name not in session.jobs:
-        return None
-    arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
-    # A new action object with the same arguments: the one of the cycle is not part of a recording.
-    gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.registry[action.name])(arguments)
-    # Building bundles calls plugins again, and these calls must not become events of the recording.
-    allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
-    with session.record.silence_recording():
-        return _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
-
-
-def _find_domain_bundles(
-    session: Session,
-    eviction: gang_eviction.GangEviction,
-    job: JobInfo,
-    candidates: Sequence[TaskKey],
-    allowed: Sequence[TaskKey],
-) -> DomainBundles | None:
-    """The domain whose bundles contain exactly these candidates; None if no domain does."""
-    from vcdebug.actions import gang_eviction
-    from vcdebug.framework.gang_plan import pending_for_eviction
-
-    need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
-    for domain in eviction.get_candidate_domains(session, job):
-        bundles = eviction.list_bundles(session, job, need, domain)
-        # The event does not name its domain; in the state before it only one domain gives just these candidates.
-        if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
-            keys = dict.fromkeys(allowed)
-            uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
-            free = gang_eviction.idle_and_releasing(session, domain)
-            kept_bundles = eviction.filter_bundles(session, job, need, bundles, uids)
-            outcomes = tuple(_bundle_outcomes(eviction, bundles, kept_bundles, need, free, uids))
-            return DomainBundles(job.uid, domain, need, free, outcomes)
-    return None
-
-
-def _bundle_outcomes(
-    eviction: gang_eviction.GangEviction,
-    bundles: Sequence[gang_eviction.Bundle],
-    kept_bundles: Sequence[gang_eviction.Bundle],
-    need: Resource,
-    free: Resource,
-    allowed: dict[TaskId, None],
-) -> Iterator[BundleOutcome]:
-    from vcdebug.actions import gang_eviction
-
-    # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
-    kept: dict[tuple[JobId, gang_eviction.BundleType], tuple[tuple[TaskKey, ...], bool]] = {}
-    victims: list[TaskInfo] = []
-    for bundle in kept_bundles:
-        victims += bundle.tasks
-        room = free.clone().add(gang_eviction.sum_requests(victims))
-        kept[bundle.job.uid, bundle.type] = tuple(task.key for task in bundle.tasks), need.less_equal(room)
-    for bundle in bundles:
-        kept_tasks, fits = kept.get((bundle.job.uid, bundle.type), ((), False))
-        tasks, safe = tuple(task.key for task in bundle.tasks), bundle.type is gang_eviction.BundleType.SAFE
-        protected, reason = [task.name for task in bundle.tasks if task.uid not in allowed], ""
-        if len(kept_tasks) < len(tasks):
-            reason = f"{'cut' if kept_tasks else 'dropped'}: the plugins keep {', '.join(protected)}"
-            reason = reason if protected or safe or eviction.allow_whole_bundle else WHOLE_BUNDLES_OFF
-        roi = gang_eviction.bundle_roi(bundle, need)
-        yield BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.job_sum, roi, kept_tasks, reason, fits)

@@ -1,28 +1,38 @@
-"""The search for victims as a funnel: per node, how many tasks are left after every filter, and which left none.
+"""The search for victims as a funnel: how many tasks every filter leaves per node; and the bundles of gang actions.
 
 Upstream: actions/preempt, actions/reclaim.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from msgspec import Struct
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
-from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
+from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, hook_calls_at, victim_choice
 from vcdebug.explain.victim_candidates import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
 from vcdebug.framework.plugin_answers import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskId, TaskKey
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import ending_of
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_before
 from vcdebug.recording.visits import spans_inside, starts_after_pop
+
+if TYPE_CHECKING:
+    from vcdebug.actions import gang_eviction
 
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
 QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
@@ -317,3 +327,117 @@ def _victim_search_refusals(recording: Recording, node: NodeName) -> Iterator[tu
         for turn in search.tried_nodes:
             if turn.node == node and turn.outcome != PLACED:
                 yield turn.first_seq, search.task, search.action, turn.outcome_words
+
+
+# The bundles of victims that gang actions compare.
+
+UNIFIED_POINT = hooks.UNIFIED_EVICTABLE.upstream
+WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
+
+
+class BundleOutcome(Struct, frozen=True):
+    """One bundle of victims of a gang action, and what the plugins allow of it."""
+
+    safe: bool
+    job: JobId
+    tasks: tuple[TaskKey, ...]
+    freed: Resource
+    lost: Resource
+    """Resources of the whole job, which the eviction would break; empty for a safe bundle."""
+    roi: float
+    allowed: tuple[TaskKey, ...]
+    """The tasks of the bundle that the plugins allow as victims; empty if the bundle is dropped."""
+    cut_reason: str
+    """Why the bundle is dropped or cut."""
+    makes_room: bool
+    """Whether evicting this and all earlier bundles makes room for the gang, so that a plan is tried."""
+
+
+class DomainBundles(Struct, frozen=True):
+    """The bundles of one topology domain that an action considers for a gang."""
+
+    job: JobId
+    domain: str
+    needed: Resource
+    free: Resource
+    """Idle plus releasing resources of the domain."""
+    bundles: tuple[BundleOutcome, ...]
+    """The bundles in the order in which the plugins are asked about them and the action evicts them."""
+
+
+@per_recording(most=16)
+def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
+    """The bundles of a gang action's UnifiedEvictable call; None elsewhere, or if the session cannot be rebuilt."""
+    event, action = recording.event_at(seq), recording.span_tree.span_around(seq, Level.ACTION)
+    span, calls = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
+    if (
+        not isinstance(event, HookEvent)
+        or event.point != UNIFIED_POINT
+        or action is None
+        or span is None
+        or calls is None
+    ):
+        return None
+    session = session_at_event(recording, seq)
+    if session is None or span.name not in session.jobs:
+        return None
+    arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
+    # A new action object with the same arguments: the one of the cycle is not part of a recording.
+    gang_action: gang_eviction.GangEviction = resolve_reference(recording.conf.registry[action.name])(arguments)
+    # Building bundles calls plugins again, and these calls must not become events of the recording.
+    allowed = calls.outcome if isinstance(calls.outcome, tuple) else ()
+    with session.record.silence_recording():
+        return _find_domain_bundles(session, gang_action, session.jobs[span.name], event.candidates, allowed)
+
+
+def _find_domain_bundles(
+    session: Session,
+    eviction: gang_eviction.GangEviction,
+    job: JobInfo,
+    candidates: Sequence[TaskKey],
+    allowed: Sequence[TaskKey],
+) -> DomainBundles | None:
+    """The domain whose bundles contain exactly these candidates; None if no domain does."""
+    from vcdebug.actions import gang_eviction
+    from vcdebug.framework.gang_plan import pending_for_eviction
+
+    need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
+    for domain in eviction.get_candidate_domains(session, job):
+        bundles = eviction.list_bundles(session, job, need, domain)
+        # The event does not name its domain; in the state before it only one domain gives just these candidates.
+        if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
+            keys = dict.fromkeys(allowed)
+            uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
+            free = gang_eviction.idle_and_releasing(session, domain)
+            kept_bundles = eviction.filter_bundles(session, job, need, bundles, uids)
+            outcomes = tuple(_bundle_outcomes(eviction, bundles, kept_bundles, need, free, uids))
+            return DomainBundles(job.uid, domain, need, free, outcomes)
+    return None
+
+
+def _bundle_outcomes(
+    eviction: gang_eviction.GangEviction,
+    bundles: Sequence[gang_eviction.Bundle],
+    kept_bundles: Sequence[gang_eviction.Bundle],
+    need: Resource,
+    free: Resource,
+    allowed: dict[TaskId, None],
+) -> Iterator[BundleOutcome]:
+    from vcdebug.actions import gang_eviction
+
+    # Filtering replaces a bundle by a cut copy, so job and type identify it, not the object.
+    kept: dict[tuple[JobId, gang_eviction.BundleType], tuple[tuple[TaskKey, ...], bool]] = {}
+    victims: list[TaskInfo] = []
+    for bundle in kept_bundles:
+        victims += bundle.tasks
+        room = free.clone().add(gang_eviction.sum_requests(victims))
+        kept[bundle.job.uid, bundle.type] = tuple(task.key for task in bundle.tasks), need.less_equal(room)
+    for bundle in bundles:
+        kept_tasks, fits = kept.get((bundle.job.uid, bundle.type), ((), False))
+        tasks, safe = tuple(task.key for task in bundle.tasks), bundle.type is gang_eviction.BundleType.SAFE
+        protected, reason = [task.name for task in bundle.tasks if task.uid not in allowed], ""
+        if len(kept_tasks) < len(tasks):
+            reason = f"{'cut' if kept_tasks else 'dropped'}: the plugins keep {', '.join(protected)}"
+            reason = reason if protected or safe or eviction.allow_whole_bundle else WHOLE_BUNDLES_OFF
+        roi = gang_eviction.bundle_roi(bundle, need)
+        yield BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.job_sum, roi, kept_tasks, reason, fits)

@@ -133,9 +133,7 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     steps = tuple[ExplanationStep, ...]()
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
-    if dominant.cause not in HAS_CAUSES:
-        dominant = add_other_groups(view, dominant)
-        by_cause[dominant.cause] = dominant
+    dominant = by_cause[first.cause] = add_other_groups(view, dominant)
     advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
     advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice

@@ -5,13 +5,16 @@ Upstream: plugins/rescheduling (lowNodeUtilization).
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number, join_names
+from vcdebug.amount_text import capitalize_first, format_number, join_names
+from vcdebug.explain.answer import Advice
+from vcdebug.explain.decisions.evictions import Eviction
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.rescheduling import MEASURED_DIMENSIONS, STRATEGY, Rescheduling, ReschedulingChoice
@@ -75,6 +78,30 @@ def kept_facts(view: JobView) -> Iterator[str]:
     unmeasured = join_names(name for name in names if name not in MEASURED_DIMENSIONS)
     ignored = f"; it does not measure {unmeasured}, so only thresholds of cpu and memory count" if unmeasured else ""
     yield f"{Rescheduling.name} moves no pod off {load.node}, which is {state}: {percents}{ignored}."
+
+
+def moved_facts(view: JobView, eviction: Eviction) -> Iterator[str | Advice]:
+    """Yields why a pod is moved off its node: what the node uses, and the order of its pods; advice on priorities."""
+    plugin = view.session.plugins.get(Rescheduling.name)
+    if not isinstance(plugin, Rescheduling):
+        return
+    choice = plugin.choose_victims([])
+    loads = {load.node: load for load in choice.nodes}
+    percents = loads[eviction.node].percents if eviction.node in loads else {}
+    over = [name for name, share in percents.items() if share > choice.target[name]]
+    used = join_names(f"{name} {format_number(percents[name])} % (target {choice.target[name]:g} %)" for name in over)
+    idle = join_names(load.node for load in choice.nodes if load.low)
+    yield f"{Rescheduling.name}: {eviction.node} uses {used}, and {idle} is below every threshold."
+    victim = view.tasks[eviction.victim]
+    others = [task for task in view.session.nodes[eviction.node].tasks_in_order() if task.job != victim.job]
+    higher = max((task.pod.priority or 0 for task in others), default=0)
+    order = "the pods of a node go by priority, the lowest first, then by QoS class"
+    yield f"{capitalize_first(order)}; {victim.name} has {victim.pod.priority or 0}; {PREEMPTABLE_KEY} is not read."
+    if higher > (victim.pod.priority or 0):
+        edits = (f"Pod/{task.key}:spec.priority={higher + 1}" for task in view.tasks.values())
+        yield Advice.for_owner(
+            f"Give its pods a PriorityClass above {higher}; pods of other jobs on {eviction.node} precede them.", *edits
+        )
 
 
 EXPLAINER = PluginExplainer(equations={VICTIM_TASKS.upstream: victim_tasks})

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
+from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
 from vcdebug.explain.decisions.votes import (
     VICTIM_POINTS,
@@ -42,7 +42,10 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     in_vain = () if eviction.is_carried_out else _preemptor_lines(recording, eviction)
     by_gang = recording.conf.facts_of(eviction.action).evicts_by_gang
     bundle = (_bundle_sentence(recording, eviction),) if by_gang else ()
-    lines = (*allowed, *bundle, *_protection_lines(recording, decision, eviction), *in_vain, gain)
+    reasons, keeping = _loss_lines(recording, pod) if eviction.is_carried_out else ((), ())
+    told = reasons or allowed
+    others = [line for line in _protection_lines(recording, decision, eviction) if line not in told]
+    lines = (*told, *bundle, *others, *in_vain, gain, *keeping)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 
@@ -98,6 +101,17 @@ def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
         return f"{action} looked for victims for {asker}, but not on {victim.node_name or 'its node'}."
     (action, asker), skip = searches[0], skips[0]
     return f"{action} looked for victims for {asker}, but takes no pods {skip.text if skip is not None else ''}."
+
+
+def _loss_lines(recording: Recording, pod: TaskKey) -> tuple[Sequence[str], Sequence[str]]:
+    """(why the pod is evicted, what keeps it), in the words of explain."""
+    found = explain_by_name(recording, pod)
+    if found.cause_code != Cause.EVICTED:
+        return (), ()
+    return found.dominant.facts[:-1], [f"To keep it: {advice.text}" for advice in found.advised[:MAX_KEEPING]]
+
+
+MAX_KEEPING = 2
 
 
 def _preemptor_lines(recording: Recording, eviction: evictions.Eviction) -> tuple[str, ...]:

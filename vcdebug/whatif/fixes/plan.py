@@ -103,7 +103,8 @@ class TriedPlan(Struct, frozen=True):
     @property
     def side_effects(self) -> str:
         """What the plan changes for other jobs, in words; empty for nothing."""
-        return "; ".join(filter(None, (*self.outcome.costs, self.outcome.keeps)))
+        # A plan that only keeps pods has no other result.
+        return "; ".join(filter(None, (*self.outcome.costs, self.outcome.keeps if self.outcome.placed else "")))
 
     @property
     def plan_words(self) -> str:
@@ -228,7 +229,8 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     if outcome.admitted:
         return _describe_admitted(outcome.assumed, short=short)
     if outcome.scheduled:
-        return (places or "the job then needs no more pods") + (f"; {outcome.reserved}" if outcome.reserved else "")
+        unchanged = outcome.keeps or "the job then needs no more pods"
+        return (places or unchanged) + (f"; {outcome.reserved}" if outcome.reserved else "")
     remaining = outcome.sentence.rstrip(".")
     reason = remaining.partition(": ")[2] or remaining if short else f"{outcome.cause}: {remaining}"
     return f"{places + ', ' if places else ''}then {reason}"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from vcdebug.actions import GANG_PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Flaw
-from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor
+from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor, evictions_by_victim
 from vcdebug.explain.decisions.votes import unasked_plugins, victim_question_before
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.grouping import group_by_key
@@ -353,7 +353,8 @@ def select_useful_nodes(situation: fix.FixSituation, names: Collection[NodeName]
 def propose_placement_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes of the flaws that the answer names, most of them of placed jobs."""
     flaws = situation.explanation.dominant.flaws
-    evictions = evictions_by_preemptor(situation.recording).get(situation.explanation.job, ()) if flaws else ()
+    of_jobs = evictions_by_victim if Flaw.LOSES_PODS in flaws else evictions_by_preemptor
+    evictions = of_jobs(situation.recording).get(situation.explanation.job, ()) if flaws else ()
     if evictions:
         yield from _propose_other_action_fixes(situation, evictions[0])
         yield from _propose_protection_fixes(situation, evictions)

@@ -181,6 +181,13 @@ class FixTrials:
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
         evicted_before = self._base_waiting.evicted if self._flaws else {}
         kept = [job for task, job in evicted_before.items() if task not in after.evicted]
+        has_flaw = not {*self._flaws}.isdisjoint(explanation.dominant.flaws)
+        if Flaw.LOSES_PODS in self._flaws:
+            lost = [
+                [each.evicted.get(explanation.pod)] if explanation.pod else [*each.evicted.values()]
+                for each in (self._base_waiting, after)
+            ]
+            has_flaw = lost[1].count(explanation.job) >= lost[0].count(explanation.job)
         return TrialOutcome(
             reached,
             explanation.scheduled,
@@ -190,7 +197,7 @@ class FixTrials:
             explanation.sentence,
             tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
             (),
-            has_flaw=not {*self._flaws}.isdisjoint(explanation.dominant.flaws),
+            has_flaw=has_flaw,
             keeps=f"{_pods_by_job(kept, 'pod')} {verb_for(len(kept), 'is')} then not evicted" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
             only_reserves=after.bound.isdisjoint(placed),
@@ -300,7 +307,7 @@ def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterato
         ("ends", "pod", {task: owner for task, owner in ended.items() if task not in before.unplaced}),
         ("deletes", "Pending pod", {task: owner for task, owner in ended.items() if task in before.unplaced}),
     ):
-        owners = [owner for owner in owners_by_pod.values() if owner != job]
+        owners = [owner for owner in owners_by_pod.values() if owner != job or verb == "evicts"]
         if owners:
             yield f"{verb} {_pods_by_job(owners, noun)}"
     jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())

@@ -7,7 +7,6 @@ from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain import predicate_reasons
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
-from vcdebug.explain.decisions.evictions import UNIFIED_POINT
 from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView
@@ -22,7 +21,7 @@ from vcdebug.explain.victim_candidates import (
     skipped_victim,
 )
 from vcdebug.framework.action import NOT_RECLAIMABLE
-from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -54,7 +53,7 @@ def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> Finding
         return None
     if refusals := refusals_in(visit.visit_calls(PREEMPTIVE.upstream)):
         return queue_limits.not_preemptive_finding(view, task, *refusals[-1])
-    votes = visit.visit_calls(UNIFIED_POINT)
+    votes = visit.visit_calls(UNIFIED_EVICTABLE.upstream)
     return _votes_finding(view, visit, votes) if votes else _no_candidates_finding(view, visit)
 
 
@@ -117,7 +116,7 @@ def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEv
         reason = f"{action} may evict no pod for {pods}; {plugin} leaves no candidate victim that every plugin allows"
         quota_veto = view.facts_of(action).across_queues and plugin in SHARING_PLUGINS
         cause = Cause.NOT_ABOVE_DESERVED if quota_veto else plugin
-        check = f"Check plugin {plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods."
+        check = f"Check plugin {plugin}: its enable{UNIFIED_EVICTABLE.upstream} switch, or what protects these pods."
         facts = (f"{count_noun(total, 'candidate victim')}: {join_names(candidates)}.",)
         return view.pending(cause, reason, numbers, evidence, (Advice.cluster_admin(check),), facts=facts)
     failed_plan = _failed_plan_words(view, visit)

@@ -13,6 +13,7 @@ from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
 from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
@@ -41,9 +42,14 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
-    """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use."""
+    """Add a fact if the workload's stated queue or shared PodGroup is not the one that its pods use; of a job that has
+    what it asked for, only the queue matters.
+    """
+    stated = _stated_queue(view)
+    if finding.cause in HAS_CAUSES:
+        return finding.with_additions(*(stated or ()), in_front=True)
     others = (*split_application(view), _made_without_gang(view), _leader_alone(view))
-    fact_and_advice = _stated_queue(view) or next(filter(None, others), None)
+    fact_and_advice = stated or next(filter(None, others), None)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod)

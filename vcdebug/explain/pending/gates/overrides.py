@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, PREEMPT
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, proof_of, reason_lines
-from vcdebug.explain.decisions.evictions import elsewhere_facts
+from vcdebug.explain.decisions.evictions import elsewhere_facts, queue_use_words
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
@@ -190,16 +190,12 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
 
 def _victim_queue_words(view: JobView, task: TaskInfo, trial: ActionTrial) -> str:
     """The first victims' queue above what it deserves: ` (queue q1 uses 3 nvidia.com/gpu and deserves 1)`; or empty."""
-    owners, state = view.recording.owners.jobs, view.recording.timeline.state_at(len(view.recording))
+    owners = view.recording.owners.jobs
     queues = dict.fromkeys(view.session.jobs[owners[key]].queue for key in trial.evicted if key in owners)
     dimensions = [name for name, value in task.init_resreq.items() if value > 0]
-    for queue in (each for each in queues if each != view.queue.name):
-        for plugin in (each for each in state.books if queue in state.books[each]):
-            used, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
-            for name in (each for each in dimensions if used.get(each) > deserved.get(each) > 0):
-                used_text, deserved_text = format_amounts_apart(name, used.get(name), deserved.get(name))
-                return f" (queue {queue} uses {used_text} {name} and deserves {deserved_text})"
-    return ""
+    seq, others = len(view.recording), (each for each in queues if each != view.queue.name)
+    words = next(filter(None, (queue_use_words(view.recording, one, dimensions, seq) for one in others)), "")
+    return f" ({words})" if words else ""
 
 
 # A committed statement evicted pods for a job, and a later step rolled back its placements.

@@ -28,7 +28,8 @@ from vcdebug.explain.decisions.evictions import (
     eviction_words,
     evictions_by_preemptor,
     evictions_by_victim,
-    useless_facts,
+    loss_facts,
+    protection_advice,
 )
 from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plugins, victim_question_before
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
@@ -91,11 +92,15 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     failure, before = _state_before(view, tasks)
     unasked_facts, protections = _unasked_protections(view, evictions)
-    preemptors = dict.fromkeys(one.preemptor for one in evictions if one.preemptor and view.pod not in keys)
-    room_facts = (f"The room is for {join_names(preemptors)}.",) if preemptors else ()
-    facts = (*room_facts, *useless_facts(view.recording, evictions), *unasked_facts, f"{capitalize_first(before)}.")
-    headline, advice = _loss_headline(view, _subject_of(view, tasks), evictions), (*failure.advice, *protections)
-    return Finding(Cause.EVICTED, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
+    reasons = (
+        [*loss_facts(view, evictions), *protection_advice(view.recording, evictions[0], tasks)] if view.detailed else []
+    )
+    if evictions[0].requester == RESCHEDULING and view.detailed:
+        reasons += resolve_reference(MOVED_FACTS)(view, evictions[0])
+    headline, facts = _loss_headline(view, _subject_of(view, tasks), evictions), (f"{capitalize_first(before)}.",)
+    advice = (*failure.advice, *protections)
+    finding = Finding(Cause.EVICTED, headline, numbers, tuple(sorted(proof)), advice, facts=facts)
+    return finding.with_additions(*reasons, *unasked_facts, in_front=True)
 
 
 def _subject_of(view: JobView, tasks: Sequence[TaskInfo]) -> str:
@@ -137,6 +142,7 @@ def _state_before(view: JobView, tasks: Sequence[TaskInfo]) -> tuple[PodFailure,
 
 
 KEPT_FACTS = "vcdebug.explain.plugins.rescheduling:kept_facts"
+MOVED_FACTS = "vcdebug.explain.plugins.rescheduling:moved_facts"
 
 
 def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
@@ -207,7 +213,9 @@ def _loss_headline(view: JobView, subject: str, evictions: Sequence[Eviction]) -
     if view.pod:
         return CauseHeadline(subject, "is evicted in this cycle", eviction_words(evictions[0], "it"))
     state = f"loses {count_noun(len(evictions), 'pod')} in this cycle"
-    return CauseHeadline(subject, state, _evicted_words(evictions, 2))
+    preemptors = dict.fromkeys(one.preemptor or f"plugin {one.requester}" for one in evictions)
+    for_whom = f" for {join_names(preemptors, 1)}" if preemptors else ""
+    return CauseHeadline(subject, state, f"{_evicted_words(evictions, 2)}{for_whom}")
 
 
 def _evicted_words(evictions: Sequence[Eviction], shown: int) -> str:

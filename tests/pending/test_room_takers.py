@@ -43,6 +43,19 @@ def test_a_pod_that_takes_the_only_node_of_a_larger_one_of_its_gang_is_named_and
     assert fits_elsewhere is any(words.startswith(moved) for words in proven(snapshot, "default/j"))
 
 
+@pytest.mark.parametrize("sizes", [(2, 3, 5, 6), (2, 3, 5, 7), (4, 4, 8, 8)])
+def test_a_gang_that_fits_only_in_another_order_is_placed_by_its_requests(sizes: tuple[int, ...]) -> None:
+    hosts, conf = [node(name, cpu="8") for name in ("a", "b")], conf_of("priority gang", "predicates nodeorder")
+    snapshot = cluster(hosts, gang(*({"cpu": str(size), "memory": "1G"} for size in sizes)), conf=conf)
+    found = explained(snapshot)
+    fits = sum(sizes) == 16 and len(set(sizes)) > 2
+    assert fits is (
+        "The total is not short: its 4 pods ask 16 cpu, and 16 is free on all nodes." in found.dominant.facts
+    )
+    ordered = "Place its pods by cpu, the largest first: a higher priorityClassName for a larger request"
+    assert fits is any(words.startswith(ordered) for words in proven(snapshot, "default/j"))
+
+
 def half_running(name: str, count: int, on: list[str], missing: int, **size: str) -> list[Manifest]:
     """A gang of which some pods run, one on each node, and others are Pending."""
     group = pod_group(name, min_member=count, phase="Running")
@@ -401,3 +414,16 @@ def test_a_job_that_is_tried_first_is_told_the_room_of_that_moment(first: bool, 
     had = "n1 had 3 free (3 short)" if first else f"n1 has {3 - smaller} free ({3 + smaller} short)"
     assert mixed.reason.endswith(f"it asks 6 cpu; {had}")
     assert first is any(fact.startswith("j-0 was tried first; then default/s0-0") for fact in mixed.facts)
+
+
+@pytest.mark.parametrize(
+    ("usable", "size"), [("7", {GPU: "8"}), ("8", {GPU: "9"}), ("7", {GPU: "7"}), ("7", {"cpu": "99"})]
+)
+def test_devices_that_a_node_does_not_report_are_said_where_the_job_lacks_them(
+    usable: str, size: dict[str, str]
+) -> None:
+    host = node("a", **{GPU: "8"})
+    host["status"]["allocatable"] = {**host["status"]["capacity"], GPU: usable}
+    snapshot = cluster(host, gang({"cpu": "1", "memory": "1G", **size}), conf=PLAIN)
+    fewer = f"Fewer devices are allocatable than there are (see their device plugin's log): a 7 of 8 {GPU}."
+    assert ((usable, size) == ("7", {GPU: "8"})) is (fewer in explained(snapshot).dominant.facts)

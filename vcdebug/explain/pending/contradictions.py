@@ -23,7 +23,7 @@ from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.gates.placed import vain_evictions
 from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
-from vcdebug.explain.pending.unread_settings import PLACED_FACTS, uncounted_by_queue, unread_settings
+from vcdebug.explain.pending.unread_settings import PLACED_FACTS, uncounted_by_queue, unread_settings, withheld_devices
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.node_affinity import parse_node_constraints
@@ -72,6 +72,7 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
     if subject.detailed:
         placings = (_unchecked_node_facts, *PLACED_FACTS) if finding.cause == Cause.PLACES else ()
         unchecked = [fact for find in placings for fact in find(view)]
+        finding = replace(finding, facts=(*finding.facts[:1], *withheld_devices(view, finding), *finding.facts[1:]))
         finding = finding.with_additions(*unchecked, in_front=True).with_additions(
             *_stale_states(view), *unread_settings(view)
         )

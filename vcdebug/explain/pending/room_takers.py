@@ -331,10 +331,35 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
         taker = view.tasks[earlier.task]
         if task.init_resreq.less_equal(after[node].future_idle.clone().add(taker.init_resreq)):
             fact = f"{node} had room for {task.name} until {taker.name}, which also fits {join_names(others)}, took it"
+            lacking = task.init_resreq.less_equal_with_resources_name(after[node].future_idle)[1]
             first = f"Place {task.name} before {taker.name}: a higher priorityClassName of its pods."
             moved = f"{taker.name}: nodeSelector {HOSTNAME_KEY} {others[0]} (leaves {node} to {task.name})."
-            return [f"{fact}."], (
+            rooms = [room.future_idle for room in before.values()]
+            return [f"{fact}.", *_total_facts(view, rooms, lacking)], (
                 Advice.for_owner(first, f"Pod/{task.key}:spec.priority={taker.priority + 1}"),
                 Advice.for_owner(moved, f"Pod/{taker.key}:spec.nodeSelector[{HOSTNAME_KEY}]={others[0]}"),
+                *_largest_first(view, lacking),
             )
     return [], ()
+
+
+def _total_facts(view: JobView, rooms: Sequence[Resource], lacking: Sequence[str]) -> Iterator[str]:
+    """A sentence if all nodes together have what the pods of a gang lack on single nodes."""
+    for name in lacking[:1]:
+        asked = sum(task.init_resreq.get(name) for task in view.unplaced_tasks)
+        free = sum(max(room.get(name), 0.0) for room in rooms)
+        if asked <= free:
+            request, available = amount_text.format_amounts_apart(name, asked, free)
+            pods = count_noun(len(view.unplaced_tasks), "pod")
+            yield f"The total is not short: its {pods} ask {request} {name}, and {available} is free on all nodes."
+
+
+def _largest_first(view: JobView, lacking: Sequence[str]) -> Iterator[Advice]:
+    """Advice to place the pods of a gang by their requests, if more than two sizes make this an order of its own."""
+    requests = {task.key: task.init_resreq.get(name) for name in lacking[:1] for task in view.unplaced_tasks}
+    sizes = sorted({*requests.values()})
+    if len(sizes) > 2:
+        words = f"Place its pods by {lacking[0]}, the largest first: a higher priorityClassName for a larger request."
+        start = max(task.priority for task in view.unplaced_tasks)
+        ranks = ((key, start + sizes.index(request)) for key, request in requests.items())
+        yield Advice.for_owner(words, *(f"Pod/{key}:spec.priority={rank}" for key, rank in ranks))

@@ -1,12 +1,12 @@
-"""Settings of a job that no plugin, action or release reads, and what a queue does not count."""
+"""Settings of a job that no plugin, action or release reads, and what a queue or a node does not count."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Advice
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
+from vcdebug.explain.answer import Advice, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
@@ -175,3 +175,15 @@ def uncounted_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[Task
     on_nodes = (task for node in recording.session.nodes.values() for task in node.tasks.values())
     strays = (task for task in on_nodes if task.job and task.job not in groups)
     return group_by_key((WorkloadFacts.of_manifest(task.pod.manifest).queue, task) for task in strays)
+
+
+def withheld_devices(view: JobView, finding: Finding) -> Iterator[str]:
+    """Yields a sentence about nodes that report fewer allocatable devices than they have, of kinds in the answer."""
+    parts, text = [], finding.full_text
+    for node in view.session.nodes.values():
+        for name in (name for name in node.capability.scalars or () if "/" in name and name in text):
+            left, amount = node.allocatable.get(name), node.capability.get(name)
+            if left < amount:
+                parts.append(f"{node.name} {' of '.join(format_amounts_apart(name, left, amount))} {name}")
+    if parts:
+        yield f"Fewer devices are allocatable than there are (see their device plugin's log): {join_names(parts, 3)}."

@@ -9,6 +9,7 @@ from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
     Advice,
     AdviceHarm,
     Cause,
@@ -92,10 +93,9 @@ def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in evictions))
     failure, before = _state_before(view, tasks)
     unasked_facts, protections = _unasked_protections(view, evictions)
-    reasons = (
-        [*loss_facts(view, evictions), *protection_advice(view.recording, evictions[0], tasks)] if view.detailed else []
-    )
-    if evictions[0].requester == RESCHEDULING and view.detailed:
+    reasons: list[str | Advice | Flaw] = [*(loss_facts(view, evictions) if view.detailed else ())]
+    reasons += protection_advice(view.recording, evictions[0], tasks)
+    if evictions[0].requester == RESCHEDULING:
         reasons += resolve_reference(MOVED_FACTS)(view, evictions[0])
     headline, facts = _loss_headline(view, _subject_of(view, tasks), evictions), (f"{capitalize_first(before)}.",)
     advice = (*failure.advice, *protections)
@@ -215,7 +215,8 @@ def _loss_headline(view: JobView, subject: str, evictions: Sequence[Eviction]) -
     state = f"loses {count_noun(len(evictions), 'pod')} in this cycle"
     preemptors = dict.fromkeys(one.preemptor or f"plugin {one.requester}" for one in evictions)
     for_whom = f" for {join_names(preemptors, 1)}" if preemptors else ""
-    return CauseHeadline(subject, state, f"{_evicted_words(evictions, 2)}{for_whom}")
+    headlines = (CauseHeadline(subject, state, f"{_evicted_words(evictions, shown)}{for_whom}") for shown in (2, 1))
+    return min(headlines, key=lambda headline: len(str(headline)) > MAX_LINE_LENGTH)
 
 
 def _evicted_words(evictions: Sequence[Eviction], shown: int) -> str:

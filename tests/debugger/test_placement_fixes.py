@@ -10,17 +10,20 @@ from vcdebug.explain.answer import Explanation, Flaw
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release import NEWEST, SUPPORTED_TAGS, Release, release_at_tag
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.fix import since_words
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
+TAG = SUPPORTED_TAGS[0]
 STEPS = (
     (
         "2622-which-victim-first",
         Flaw.MILDER_VICTIM,
-        "gangpreempt instead of preempt",
+        "(gangpreempt instead of preempt, from v1.15.0 on)",
         "1 pod of team/mid is then not evicted",
     ),
     ("2622-which-victim-first", Flaw.MILDER_VICTIM, 'preemptable -> "false"', "evicts 1 pod of team/low"),
@@ -97,3 +100,13 @@ def test_a_queue_with_a_guarantee_gets_reclaim_where_no_action_evicts_across_que
     assert moves_it == [not configured, *(False for _ in others)]
     assert configured or (first.is_proven and "evicts 1 pod of team/run" in first.outcome.costs)
     assert configured is ("(adds reclaim)" not in first.plan_words)
+
+
+@pytest.mark.parametrize(
+    ("release", "action", "since"),
+    [(NEWEST, "gangpreempt", ", from v1.15.0 on"), (NEWEST, "preempt", ""), (release_at_tag(TAG), "gangpreempt", "")],
+)
+def test_an_action_that_older_releases_lack_names_its_first_one_if_the_release_is_unknown(
+    release: Release, action: str, since: str
+) -> None:
+    assert since == since_words(release, action)

@@ -312,7 +312,8 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         evicts = action in (PREEMPT, RECLAIM, GANG_PREEMPT)
         is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
-        words = f'Configuration: actions -> "{actions}" (adds {action})'
+        since = fix.since_words(situation.recording.snapshot.release, action)
+        words = f'Configuration: actions -> "{actions}" (adds {action}{since})'
         yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind)
 
 

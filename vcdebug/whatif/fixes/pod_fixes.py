@@ -374,7 +374,8 @@ def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction)
         is_twin = other.evicts and other.places and other.across_queues == facts.across_queues
         if is_twin and other.by_gang != facts.by_gang and name not in configured:
             actions = ", ".join(name if each == eviction.action else each for each in configured)
-            words = f'Configuration: actions -> "{actions}" ({name} instead of {eviction.action})'
+            since = fix.since_words(situation.recording.snapshot.release, name)
+            words = f'Configuration: actions -> "{actions}" ({name} instead of {eviction.action}{since})'
             edit, kind = f'conf:actions="{actions}"', fix.FixKind.ENTITLEMENT
             yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect="actions")
 

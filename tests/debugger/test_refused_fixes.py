@@ -41,7 +41,7 @@ def edited(snapshot: Snapshot, *edits: str) -> Snapshot:
 def test_a_guaranteed_pod_with_a_smaller_request_has_a_smaller_limit_and_stays_guaranteed() -> None:
     used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="3", on="n1")]
     snapshot = cluster(node("n1", cpu="6"), *used, pod_group("j"), guaranteed("j", 1, "4"), conf=CONF)
-    plan = proven(snapshot, "default/j")["j-0: requests.cpu 4 -> 3"].plan
+    plan = proven(snapshot, "default/j")["j-0: requests and limits of cpu 4 -> 3"].plan
     after = edited(snapshot, *plan.all_edits)
     smaller = next(one for one in map(Pod, after.objects_of("Pod")) if one.name == "j-0")
     assert {"requests": {"cpu": 3, "memory": "1Gi"}, "limits": {"cpu": 3, "memory": "1Gi"}} == smaller.spec[

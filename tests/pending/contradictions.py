@@ -61,7 +61,9 @@ def differing_in_survey(recording: Recording) -> list[str]:
 def _listed(found: Explanation) -> tuple[object, ...]:
     """What lists of jobs show of an answer."""
     causes = [(finding.cause, finding.headline) for finding in (found.dominant, *found.contributing)]
-    return causes, found.advised, found.scheduled, found.doubt
+    # That a job can wait follows from the order of its queue, which only the whole answer compares.
+    advised = tuple(line for line in found.advised if not line.comes_first)
+    return causes, advised, found.scheduled, found.doubt
 
 
 def _not_whole(recording: Recording) -> Iterator[str]:

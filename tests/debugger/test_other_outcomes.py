@@ -65,7 +65,7 @@ def queue_without_node_group() -> Snapshot:
 
 def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     found = other_outcomes(replay_cycle(queue_without_node_group()), "default/job")
-    assert found.releases == "Under v1.12.4 and older it is scheduled: name yours with --release."
+    assert found.releases == "Under v1.12.4 and older it is scheduled: job-0 bound to n1. Name yours with --release."
     assert found.agreement == ""
     assert found.build_document() == {"otherReleases": found.releases}
 

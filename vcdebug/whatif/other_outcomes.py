@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import capitalize_first, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
@@ -20,6 +21,7 @@ from vcdebug.snapshot.object_checks import missing_kinds
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed
 
 RUNS_OF_AN_ANSWER: Final = 12
+SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
@@ -67,9 +69,9 @@ def _chance_sentence(recording: Recording, job: JobId) -> str:
     indices = _indices_by_difference(recording, _draws_of_answer(recording), job)
     if not indices:
         return ""
-    counts = ", ".join(f"in {len(indices[words])} {words}" for words in indices).removeprefix("in ")
-    count, rest = counts.split(" ", 1)
-    return f"In {count} of {RUNS_OF_AN_ANSWER} runs with other random choices {rest}: see vcdebug odds."
+    first, *others = ((len(runs), words) for words, runs in indices.items())
+    more = "".join(f", and in {count} of them {words}" for count, words in others)
+    return f"In {first[0]} of {RUNS_OF_AN_ANSWER} runs with other random choices {first[1]}{more}: see vcdebug odds."
 
 
 def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
@@ -90,10 +92,10 @@ def _difference_words(
 ) -> str:
     """The outcome of the job where it is not that of the replayed cycle; empty if it has the same."""
     if draw.panic and not base.panic:
-        return "the scheduler crashes"
+        return CRASHES
     is_placed = job in draw.placed_jobs
     if is_placed != (job in base.placed_jobs):
-        return "it is scheduled" if is_placed else "it stays Pending"
+        return SCHEDULED if is_placed else PENDING
     own, others = _victim_jobs(recording, base), _victim_jobs(recording, draw)
     # Of several victims, that some are other pods of the same jobs is of no consequence.
     if own == others and has_evictions and {*draw.evicted}.isdisjoint(base.evicted):
@@ -154,14 +156,30 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:
-    """Under which releases the job has another outcome than by the latest rules; empty if under none."""
+    """Under which releases the job has another outcome than by the latest rules, and why; empty if under none."""
     indices = _indices_by_difference(recording, _draws_by_release(recording), job)
-    clauses = [f"under {join_names(_tag_ranges(tags))} {words}" for words, tags in indices.items()]
-    return f"{capitalize_first('; '.join(clauses))}: name yours with --release." if clauses else ""
+    clauses = [
+        f"under {' and under '.join(_tag_ranges(tags))} {_words_under(recording, tags[0], job, words)}"
+        for words, tags in indices.items()
+    ]
+    return f"{capitalize_first('; '.join(clauses))}. Name yours with --release." if clauses else ""
+
+
+def _words_under(recording: Recording, index: int, job: JobId, words: str) -> str:
+    """The outcome under a supported tag, with the reason that the answer of that release gives."""
+    flags = replace(recording.snapshot.flags, release=release_at_tag(SUPPORTED_TAGS[index]))
+    with disposing(replay_cycle(replace(recording.snapshot, flags=flags))) as run:
+        if words == CRASHES or job not in run.session.jobs:
+            return words
+        answer = explain_by_name(run, job)
+        if words in (SCHEDULED, PENDING):
+            # A reservation that is never bound counts as a place in the cycle, but not in the answer.
+            return f"{SCHEDULED if answer.scheduled else PENDING}: {answer.dominant.reason}"
+        return words if answer.scheduled else f"{words}: {answer.dominant.reason}"
 
 
 def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:
-    """Runs of adjacent tags, which stand from newer to older: `v1.15.0, v1.13.3 and older`."""
+    """Runs of adjacent tags, which stand from newer to older: `v1.15.0`, `v1.13.3 and older`."""
     for _, run in groupby(enumerate(indices), lambda pair: pair[1] - pair[0]):
         tags = [SUPPORTED_TAGS[index] for _, index in run]
         if tags[-1] == SUPPORTED_TAGS[-1]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, OtherOutcomes
-from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim
+from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
 from vcdebug.snapshot.object_checks import missing_kinds
-from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed
+from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed, tie_before
 
-RUNS_OF_AN_ANSWER: Final = 12
+RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
+NEWEST_PATCHES: Final = tuple(next(tags) for _, tags in groupby(SUPPORTED_TAGS, attrgetter("release_line")))
+_OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
+AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
@@ -48,20 +53,28 @@ def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
     chance = _chance_sentence(recording, job)
     if not recording.snapshot.release.is_assumed:
         return OtherOutcomes(chance)
-    releases = _release_sentence(recording, job)
-    is_same = not releases and None not in _draws_by_release(recording)
-    agreement = f"Every release from {SUPPORTED_TAGS[-1]} on gives the same outcome." if is_same else ""
-    return OtherOutcomes(chance, releases, agreement)
+    newest = _draws_under(recording, NEWEST_PATCHES)
+    if _indices_by_difference(recording, newest, job):
+        return OtherOutcomes(chance, _release_sentence(recording, job))
+    return OtherOutcomes(chance, agreement=AGREEMENT if None not in newest else "")
 
 
 @per_recording()
 def _draws_of_answer(recording: Recording) -> Sequence[CycleDraw]:
-    """The outcomes of a few runs with other random choices."""
-    draws = []
+    """The outcomes of runs with other random choices: of a few if these agree and nothing was drawn among equals."""
+    base, draws = cycle_draw(recording), list[CycleDraw]()
     for seed in range(1, RUNS_OF_AN_ANSWER + 1):
         with disposing(replay_with_seed(recording, seed)) as run:
             draws.append(cycle_draw(run))
+        if seed == FIRST_RUNS and _is_certain(recording, base, draws):
+            break
     return draws
+
+
+def _is_certain(recording: Recording, base: CycleDraw, draws: Sequence[CycleDraw]) -> bool:
+    # Actions that evict draw among nodes of equal score without an event that says so.
+    is_drawn = tie_before(recording, len(recording)) is not None or bool(planned_evictions(recording))
+    return not is_drawn and all(draw.outcome_key == base.outcome_key for draw in draws)
 
 
 def _chance_sentence(recording: Recording, job: JobId) -> str:
@@ -131,20 +144,21 @@ class _ReleaseRun(NamedTuple):
         return (release.older_forms ^ self.release.older_forms).isdisjoint(self.consulted_changes)
 
 
-@per_recording()
-def _draws_by_release(recording: Recording) -> Sequence[CycleDraw | None]:
-    """The outcome under each supported tag, replayed once for all tags whose consulted changes agree; None for a
-    failed replay.
-    """
-    runs: list[_ReleaseRun] = []
-    draws: list[CycleDraw | None] = []
-    for tag in SUPPORTED_TAGS:
-        release = release_at_tag(tag)
+def _draws_under(recording: Recording, tags: Iterable[Tag]) -> list[CycleDraw | None]:
+    """The outcome under each tag, replayed once for tags whose consulted changes agree; None for a failed replay."""
+    runs, draws = _release_runs(recording), list[CycleDraw | None]()
+    for release in map(release_at_tag, tags):
         run = next((run for run in runs if run.has_rules_of(release)), None)
         if run is None:
             runs.append(run := _replay_release(recording, release))
         draws.append(run.draw)
     return draws
+
+
+@per_recording()
+def _release_runs(recording: Recording) -> list[_ReleaseRun]:
+    """The replays under other releases so far."""
+    return []
 
 
 def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
@@ -156,13 +170,13 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:
-    """Under which releases the job has another outcome than by the latest rules, and why; empty if under none."""
-    indices = _indices_by_difference(recording, _draws_by_release(recording), job)
+    """Under which releases the job has another outcome than by the latest rules, and why."""
+    indices = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job)
     clauses = [
         f"under {' and under '.join(_tag_ranges(tags))} {_words_under(recording, tags[0], job, words)}"
         for words, tags in indices.items()
     ]
-    return f"{capitalize_first('; '.join(clauses))}. Name yours with --release." if clauses else ""
+    return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
 
 
 def _words_under(recording: Recording, index: int, job: JobId, words: str) -> str:

@@ -95,7 +95,7 @@ def test_two_runs_of_one_release_consult_the_same_changes() -> None:
     snapshot = bundled("preempt-blocked-by-gang").snapshot
     release, consulted = release_at_tag(SUPPORTED_TAGS[-1]), []
     for _ in range(2):
-        listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
+        listener = ListeningRelease.replayed_at(release)
         replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
         consulted.append(list(listener.consulted_changes))
     assert consulted[0] == consulted[1]

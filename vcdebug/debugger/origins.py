@@ -113,17 +113,17 @@ def _figure_origin(recording: Recording, figure: Figure, seq: Seq) -> Origin:
         rule = f"{share.formula}{f'; {dim} decides' if dim else ''}"
         return Origin(rule, figure_parts(figure._replace(dim=dim), ("allocated", "deserved"), seq))
     change = figures.figure_history(recording, figure).last_change(seq)
-    if seq == len(recording) and _is_explained(recording, figure):
+    if seq == len(recording) and _is_explained(recording, figure, change):
         answer = explain_by_name(recording, figure.name)
         proof = (Source(fact.text, EventFact(fact.seq)) for fact in answer.dominant.evidence if fact.seq)
         return Origin(answer.sentence, tuple(proof))
     return opening_origin(recording, figure) if change is None else _written_origin(recording, figure, change)
 
 
-def _is_explained(recording: Recording, figure: Figure) -> bool:
+def _is_explained(recording: Recording, figure: Figure, change: figures.FigureChange | None) -> bool:
     """Whether `explain` says why the cycle leaves the figure as it is: a job's phase, a Pending pod's status."""
     if (figure.kind, figure.part) == (JOB, "phase"):
-        return figures.figure_history(recording, figure).last_change(len(recording)) is None
+        return change is None
     is_status = (figure.kind, figure.part) == (TASK, "status")
     return is_status and recording.timeline.state_at(len(recording)).tasks[figure.name].status is TaskStatus.PENDING
 

@@ -481,11 +481,11 @@ class OtherOutcomes(NamedTuple):
     releases: str = ""
     """Under which releases it has another outcome, if the snapshot names none."""
     agreement: str = ""
-    """That all releases give the same outcome, if the snapshot names none."""
+    """That the newest patch of each release gives the same outcome, if the snapshot names none."""
 
     @property
     def warnings(self) -> Sequence[str]:
-        """Why the job may fare otherwise on the cluster."""
+        """The texts that say why the job may have another outcome on the cluster."""
         return [text for text in (self.chance, self.releases) if text]
 
     def build_document(self) -> dict[str, object]:

@@ -135,6 +135,11 @@ class ListeningRelease(Release):
 
     consulted_changes: dict[str, None] = field(default_factory=dict)
 
+    @classmethod
+    def replayed_at(cls, release: Release) -> Self:
+        """A listener with the rules of a release."""
+        return cls(release.name, release.older_forms, release.stated_name)
+
     def has_older_form(self, change: Change) -> bool:
         # A dict, since the order of the questions is kept and must not depend on string hashes.
         self.consulted_changes[change.id] = None

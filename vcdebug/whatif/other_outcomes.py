@@ -116,14 +116,9 @@ def _difference_words(
         return f"{pods} of {join_names(sorted(own), 3)} {verb_for(len(draw.evicted), 'is')} evicted"
     if own == others or not has_evictions:
         return ""
-    new = sorted(others - own)
-    return (
-        f"pods of {join_names(new, 3)} are evicted"
-        if new
-        else "fewer pods are evicted"
-        if others
-        else "no pods are evicted"
-    )
+    if new := sorted(others - own):
+        return f"pods of {join_names(new, 3)} are evicted"
+    return "fewer pods are evicted" if others else "no pods are evicted"
 
 
 def _victim_jobs(recording: Recording, draw: CycleDraw) -> set[str]:
@@ -161,10 +156,13 @@ def _release_runs(recording: Recording) -> list[_ReleaseRun]:
     return []
 
 
+def _replay_under(recording: Recording, release: Release) -> Recording:
+    return replay_cycle(replace(recording.snapshot, flags=replace(recording.snapshot.flags, release=release)))
+
+
 def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
-    listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
-    flags = replace(recording.snapshot.flags, release=listener)
-    with disposing(replay_cycle(replace(recording.snapshot, flags=flags))) as run:
+    listener = ListeningRelease.replayed_at(release)
+    with disposing(_replay_under(recording, listener)) as run:
         draw = cycle_draw(run) if cut_off_error(run) is None else None
         return _ReleaseRun(release, tuple(listener.consulted_changes), draw)
 
@@ -181,9 +179,10 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
 
 def _words_under(recording: Recording, index: int, job: JobId, words: str) -> str:
     """The outcome under a supported tag, with the reason that the answer of that release gives."""
-    flags = replace(recording.snapshot.flags, release=release_at_tag(SUPPORTED_TAGS[index]))
-    with disposing(replay_cycle(replace(recording.snapshot, flags=flags))) as run:
-        if words == CRASHES or job not in run.session.jobs:
+    if words == CRASHES:
+        return words
+    with disposing(_replay_under(recording, release_at_tag(SUPPORTED_TAGS[index]))) as run:
+        if job not in run.session.jobs:
             return words
         answer = explain_by_name(run, job)
         if words in (SCHEDULED, PENDING):

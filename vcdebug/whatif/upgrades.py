@@ -79,7 +79,7 @@ class _MixtureRun:
     """A replayed cycle, and the changes that its rules consulted."""
 
     def __init__(self, snapshot: Snapshot, release: Release) -> None:
-        listener = ListeningRelease(release.name, release.older_forms, release.stated_name)
+        listener = ListeningRelease.replayed_at(release)
         self.recording = require_complete(
             replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
         )

@@ -3,7 +3,6 @@
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
 
 from msgspec.structs import replace
 
@@ -275,8 +274,8 @@ def write_explanation(
     if not args.json:
         write_blocks(fixes.fix_blocks(search, args.snapshot, args.budget), output)
         if any(remedy.is_proven for remedy in search.best_plans):
-            outside = (fixes.outside_advice_lines(explanation, first=first) for first in (True, False))
-            write_blocks(chain.from_iterable(outside), output)
+            for first in (True, False):
+                write_blocks(fixes.outside_advice_lines(explanation, first=first), output)
         else:
             write_blocks(advice_blocks(explanation, "Other suggestions (not tested)", verbose=args.verbose), output)
         write_blocks(going_on, output)

@@ -40,9 +40,10 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
     allowed = (f"Allowed by {join_names(plugins)} (tier {eviction.tier}).",) if plugins else ()
     in_vain = () if eviction.is_carried_out else _preemptor_lines(recording, eviction)
-    by_gang = recording.conf.facts_of(eviction.action).evicts_by_gang
-    bundle = (_bundle_sentence(recording, eviction),) if by_gang else ()
     reasons, keeping = _loss_lines(recording, pod) if eviction.is_carried_out else ((), ())
+    by_gang = recording.conf.facts_of(eviction.action).evicts_by_gang
+    # The reasons of explain tell of the bundle too.
+    bundle = (_bundle_sentence(recording, eviction),) if by_gang and not reasons else ()
     told = reasons or allowed
     others = [line for line in _protection_lines(recording, decision, eviction) if line not in told]
     lines = (*told, *bundle, *others, *in_vain, gain, *keeping)

@@ -210,13 +210,17 @@ def test_lack_of_room_is_not_a_further_blocker_where_a_missing_action_would_make
     assert "Also:" not in missing
 
 
+@pytest.mark.parametrize("case", ["causes/preempt-not-configured", "causes/victims-protected-by-gang"])
+def test_a_limit_that_is_the_whole_cluster_is_no_further_blocker_beside_full_nodes(case: str) -> None:
+    assert "its queue research uses 64" not in call(["explain", str(recorded_path(case))])[1]
+
+
 @pytest.mark.parametrize(
     ("case", "also"),
     [
         (BLOCKED, "preempt may evict no pod for llm-finetune-worker-1; gang protects"),
         ("preempt-never", "no node has room for music-tagging-worker-0"),
-        ("causes/preempt-not-configured", "fraud-model-trainer-0 asks 8 cpu; its queue research uses 64"),
-        ("causes/victims-protected-by-gang", "fraud-model-trainer-0 asks 8 cpu; its queue research uses 64"),
+        ("causes/reclaim-beyond-own-share", "fraud-model-trainer-0 asks 8 cpu; its queue serving uses 0"),
         ("threads/4643-gang-shields-single-pods", "the only node, g1, has no room for prod-train-0"),
     ],
 )

@@ -4,13 +4,14 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
-from tests.recorded import recorded_path
+from tests.recorded import bundled, recorded_path
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.plan import describe_result, describe_short_plan
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])
@@ -50,7 +51,7 @@ def test_a_fix_of_a_port_names_the_pods_and_each_field_that_changes(network: boo
         (
             "1091-enqueue-before-preempt",
             "team/sleep-high",
-            "1 pod of 3 cpu (assumed from minResources) would then fit n1, which evicts 1 pod of team/sleep-job;",
+            "1 pod of 3 cpu (assumed from minResources) would then fit n1; for it the cycle evicts 1 pod of",
         ),
         (
             "4643-gang-shields-single-pods",
@@ -167,6 +168,36 @@ def test_reclaim_that_no_queue_allows_is_tried_with_queues_that_allow_it() -> No
     recording = replay_cycle(load_snapshot(recorded_path("threads/4995-guarantee-does-not-work")))
     words = [plan.plan_words for plan in searched(recording, "team/job-3").best_plans]
     assert any(each.endswith("spec.reclaimable -> true of queue-1, queue-2") for each in words)
+    assert "Submit team/job-3 with minResources cpu 4 -> 1, memory 4Gi -> 1Gi and smaller pods" in words
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "first"),
+    [
+        ("1901-sla-in-the-same-tier", "team/middle", "Move sla into its own first tier"),
+        ("3910-factor-beside-arguments", "spark/spark-sleep-pg", "Move overcommit-factor (15.0) under arguments"),
+        ("1091-enqueue-before-preempt", "team/sleep-high", "Configuration: actions"),
+    ],
+)
+def test_the_correction_of_a_named_fault_comes_first_even_if_another_cause_remains(
+    thread: str, job: str, first: str
+) -> None:
+    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    search = search_few_fixes(recording, explain_by_name(recording, job))
+    assert search is not None
+    plans = short_plans(search)
+    assert plans[0].plan_words.startswith(first)
+    assert all(plan.is_proven for plan in plans[1:])
+
+
+def test_a_setting_that_does_not_suffice_is_shown_with_the_setting_that_completes_it() -> None:
+    recording = bundled("pending-refused-by-filters")
+    search = search_few_fixes(recording, explain_by_name(recording, "ml/serve"))
+    assert search is not None
+    plan, smaller, *_ = short_plans(search)
+    assert 2 == len(plan.plan.fixes)
+    assert plan.is_proven
+    assert plan.plan.worst_kind < smaller.plan.worst_kind
 
 
 @pytest.mark.parametrize(("release", "told"), [("", True), ("v1.15.0", False)])

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_odds import free_choice
-from tests.recorded import bundled
+from tests.recorded import bundled, recorded_path
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.odds import SeedDraws, tally_draws
 from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, other_outcomes
@@ -68,6 +69,19 @@ def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     assert found.releases == "Under v1.12.4 and older it is scheduled: job-0 bound to n1. Name yours with --release."
     assert found.agreement == ""
     assert found.build_document() == {"otherReleases": found.releases}
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "told"),
+    [
+        ("3990-elastic-job-keeps-its-gpus", "team/demo-2", "names only nvidia.com/gpu; in v1.13.0 a resource that it"),
+        ("4533-topology-aware-preemption-across-racks", "team/high", "preempt of v1.13.3 does not check HyperNodes"),
+        ("2976-preempt-against-anti-affinity", "team/high", "it is Pending for another reason: none of 2 nodes fits"),
+    ],
+)
+def test_another_outcome_has_the_reason_and_the_first_fact_of_its_own_answer(thread: str, job: str, told: str) -> None:
+    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    assert told in other_outcomes(recording, job).releases
 
 
 def test_a_named_release_is_not_compared_with_others() -> None:

@@ -264,7 +264,7 @@ def test_what_stops_the_job_once_admitted_is_said() -> None:
     assert DROPS_ENQUEUE not in proven(snapshot, "default/high")
     outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
     assert outcome is not None
-    assert "(3 too much), and preempt may evict nothing (gang)." in outcome.sentence
+    assert "(3 short), and preempt may evict nothing (gang)." in outcome.sentence
 
 
 def protected_by_priority(*objects: Manifest | list[Manifest], own: int) -> Snapshot:

@@ -78,13 +78,13 @@ def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
     small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
     found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])
     assert "enqueue-queue-quota" == found.cause_code
-    assert "allocated or reserved (2 too much; also: memory)." in found.full_text
+    assert "allocated or reserved (2 short; also: memory)." in found.full_text
 
 
 def test_limit_of_0_states_that_no_node_provides_the_resource() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting])
-    assert f"0 of its limit 0 allocated or reserved (1 too much). No node provides {GPU}." in found.full_text
+    assert f"0 of its limit 0 allocated or reserved (1 short). No node provides {GPU}." in found.full_text
 
 
 def test_a_child_queue_is_limited_by_its_parent() -> None:
@@ -94,7 +94,7 @@ def test_a_child_queue_is_limited_by_its_parent() -> None:
     waiting = wanted(queue="leaf", phase="Pending", min_resources={"cpu": "6"})
     found = asked([*nodes("n1"), *tree, leaf, *waiting], second="predicates capacity nodeorder", more=hierarchy)
     assert (
-        "leaf has 0 of its limit 4 allocated or reserved (2 too much). The limit is what parent queue org and"
+        "leaf has 0 of its limit 4 allocated or reserved (2 short). The limit is what parent queue org and"
         in found.full_text
     )
 
@@ -299,7 +299,7 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
     assert "enqueue-resourcequota" == found.cause_code
     assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.full_text
-    assert "(1.5 too much; also: memory by 4Gi)." in found.full_text
+    assert "(1.5 short; also: memory by 4Gi)." in found.full_text
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
 
 

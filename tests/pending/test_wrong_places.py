@@ -371,6 +371,20 @@ def test_a_gang_that_holds_a_part_of_the_quota_is_to_be_suspended(
     assert bool(told and not reserved) is ("plugin resourcequota, with minResources" in text)
 
 
+@pytest.mark.parametrize(
+    ("namespace", "minimum", "told"), [("default", 2, True), ("default", 1, False), ("b", 2, False)]
+)
+def test_other_jobs_that_lack_pods_for_the_same_full_quota_are_named(namespace: str, minimum: int, told: bool) -> None:
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default", "uid": "q"}}
+    quota |= {"spec": {"hard": QUOTA}, "status": {"hard": QUOTA, "used": {"requests.cpu": "4"}}}
+    own = [pod_group("j", min_member=2), *pods("j", 1, cpu="4")]
+    other = [pod_group("other", min_member=minimum), *pods("other", 1, cpu="0")]
+    for each in other:
+        each["metadata"]["namespace"] = namespace
+    facts = explained(cluster(node("n1"), quota, own, other, conf=conf_of("gang", "predicates"))).dominant.facts
+    assert facts[0].endswith("no more pods can be created (default/other lacks pods as well).") is told
+
+
 @pytest.mark.parametrize("waiting", [True, False])
 def test_a_group_that_is_left_over_says_how_far_it_is_from_its_gang(waiting: bool) -> None:
     facts = {"default/RayJob old": WorkloadFacts(ended="Complete")}

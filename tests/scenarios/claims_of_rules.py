@@ -241,7 +241,7 @@ MORE_PREEMPTION = (
         "Why not: the queue's quota",
         "preempt-over-queue-quota",
         "explain",
-        "queue vision uses 6 of its capability 8 after evictions (2 too much)",
+        "queue vision uses 6 of its capability 8 after evictions (2 short)",
     ),
     claim(
         "Why not: no node passes the predicates",

@@ -79,7 +79,7 @@ QUESTIONS = (
         "enqueue-queue-quota",
         (
             "asks 3 nvidia.com/gpu; queue big has 0 of its limit 2",
-            "(1 too much)",
+            "(1 short)",
             "minus the guarantees of other queues",
         ),
         {"short.nvidia.com/gpu": 1, "queue.limit.nvidia.com/gpu": 2},
@@ -115,7 +115,7 @@ QUESTIONS = (
     Question(
         5814,
         "queue-not-allocatable",
-        ("uses 1 of its deserved 1 (1 too much)", "it ignores spec.deserved (4)"),
+        ("uses 1 of its deserved 1 (1 short)", "it ignores spec.deserved (4)"),
         {"queue.deserved.example.com/license": 1, "queue.allocated.example.com/license": 1},
         ("deserved example.com/license, round 1: 4 x weight 1 / 4 = 1",),
         advice="Replace plugin proportion with capacity",
@@ -123,7 +123,7 @@ QUESTIONS = (
     Question(
         3536,
         "queue-not-allocatable",
-        ("asks 4 cpu", "uses 22 of its deserved 24 (2 too much)"),
+        ("asks 4 cpu", "uses 22 of its deserved 24 (2 short)"),
         {"queue.deserved.cpu": 24, "queue.allocated.cpu": 22, "short.cpu": 2},
         ("request 4 + allocated 22 > deserved 24", "40 x weight 2 / 4 = 20", "20 + 6 x weight 2 / 3 = 24"),
         advice="Queue wide: raise spec.weight (2)",
@@ -131,14 +131,14 @@ QUESTIONS = (
     Question(
         479,
         "queue-not-allocatable",
-        ("uses 1 of its capability 1 (1 too much)", "team/one-0 1"),
+        ("uses 1 of its capability 1 (1 short)", "team/one-0 1"),
         {"short.nvidia.com/gpu": 1, "nodes.free": 1},
         advice="Queue lean: raise spec.capability by 1 nvidia.com/gpu",
     ),
     Question(
         4817,
         "queue-capability",
-        ("queue root has 100 of its capability 100 allocated or reserved (50 too much)", "team/a 100"),
+        ("queue root has 100 of its capability 100 allocated or reserved (50 short)", "team/a 100"),
         {"queue.taken.cpu": 100, "queue.limit.cpu": 100, "short.cpu": 50},
         ("queue root, cpu: request 50 + allocated 100 + inqueue 0 - elastic 0 > capability 100",),
         "Queue root: raise spec.capability by 50 cpu",
@@ -153,7 +153,7 @@ QUESTIONS = (
     Question(
         2221,
         "queue-not-allocatable",
-        ("have room for the pod: more nodes would not help", "uses 4 of its capability 4 (2 too much)"),
+        ("have room for the pod: more nodes would not help", "uses 4 of its capability 4 (2 short)"),
         {"nodes.free": 2, "short.cpu": 2},
         advice="Queue small: raise spec.capability by 2 cpu",
     ),
@@ -175,7 +175,7 @@ QUESTIONS = (
     Question(
         2547,
         "queue-not-allocatable",
-        ("has room for the pod.", "asks 4 cpu", "uses 9 of its deserved 10 (3 too much)"),
+        ("has room for the pod.", "asks 4 cpu", "uses 9 of its deserved 10 (3 short)"),
         {"queue.allocated.cpu": 9, "queue.deserved.cpu": 10, "request.cpu": 4, "short.cpu": 3},
         ("request 4 + allocated 9 > deserved 10",),
         "raise spec.weight",
@@ -316,7 +316,8 @@ QUESTIONS = (
         "phantom-pipelined",
         (
             "preempt reserved n1 for high-0, but no pod there is terminating, so it is never bound this way",
-            "preempt planned to evict team/low-1 on n1, team/low-2 on n2; predicates still rejects high-0 there",
+            "preempt planned to evict team/low-1 on n1, team/low-2 on n2; predicates still rejected high-0 there",
+            "A second try without evictions reserved n1",
         ),
         {"pods.pipelined": 1},
         advice="Make the podAntiAffinity preferred",
@@ -348,7 +349,7 @@ QUESTIONS = (
     Question(
         2304,
         "queue-not-allocatable",
-        ("uses 7 of its deserved 4 (4 too much)",),
+        ("uses 7 of its deserved 4 (4 short)",),
         {"short.nvidia.com/gpu": 4},
         ("round 1: 8 x weight 50 / 100 = 4",),
         advice="Queue test1: raise spec.weight (50)",
@@ -424,7 +425,6 @@ QUESTIONS = (
         ("reserved n1 for train-0 by evicting team/web-0", "it was rolled back", "not say the node yet"),
         {"nodes.tried": 1},
         advice="Free room on n1",
-        contributing=("queue-not-allocatable",),
     ),
     Question(
         941,

@@ -16,6 +16,8 @@ from tests.builders import snapshot_from_objects
 from tests.snapshot.damage import tar_of, zip_of
 from tests.snapshot.manifests import CONF, as_list, as_read, cluster, config_map, pod
 from vcdebug.errors import SnapshotError
+from vcdebug.explain.pending.doubts import doubt_of_input
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
@@ -336,7 +338,9 @@ def test_keys_of_a_merged_mapping_may_be_replaced(tmp_path: Path) -> None:
 def test_a_single_file_says_that_the_settings_beside_it_are_not_read(tmp_path: Path) -> None:
     for name in ("cluster.json", "meta.json"):
         (tmp_path / name).write_bytes(files()[name])
-    lines = [problem.format_line() for problem in load_snapshot(tmp_path / "cluster.json").problems]
-    effect = f"its settings, such as the release, are missing; SNAPSHOT {tmp_path} reads them"
+    snapshot = load_snapshot(tmp_path / "cluster.json")
+    lines = [problem.format_line() for problem in snapshot.problems]
+    effect = "its settings, such as the release, are missing; name the folder instead of the file"
     assert f"meta.json: is not read with a single file; {effect}" in lines
+    assert "meta.json is not read with a single file" in doubt_of_input(replay_cycle(snapshot))
     assert [] == [problem for problem in load_snapshot(tmp_path).problems if "single file" in problem.what]

@@ -91,12 +91,12 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
 
 
 def excess_headline(headline: CauseHeadline, limit: QueueCheck) -> tuple[CauseHeadline, tuple[str, ...]]:
-    """The first line with the excess, `(4 too much; also: memory)`; if it is too long, the other names as a fact."""
-    excess, others = f"{limit.format_excess(limit.first_dimension)} too much", limit.further_dimensions
+    """The first line with what is short, `(4 short; also: memory)`; if it is too long, the other names as a fact."""
+    excess, others = f"{limit.format_excess(limit.first_dimension)} short", limit.further_dimensions
     whole = headline._replace(reason=f"{headline.reason} ({excess}{f'; also: {others}' if others else ''})")
     if not others or len(str(whole)) <= MAX_LINE_LENGTH:
         return whole, ()
-    return headline._replace(reason=f"{headline.reason} ({excess})"), (f"Also too much: {others}.",)
+    return headline._replace(reason=f"{headline.reason} ({excess})"), (f"Also short: {others}.",)
 
 
 def unbound_tasks(view: JobView) -> list[TaskInfo]:

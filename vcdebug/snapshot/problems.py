@@ -26,6 +26,8 @@ class Problem(Struct, frozen=True):
 
 REST_IGNORED, OBJECTS_MISSING = "the rest of the file is ignored", "objects are missing"
 """Effects of faults after which objects of a file are missing, so that no answer is certain."""
+META_NOT_READ = "is not read with a single file"
+"""The fault of a meta.json beside a snapshot that is one file."""
 MAX_ALIKE = 5
 """Maximum number of listed Problems of one sort; further ones are only counted."""
 

@@ -15,7 +15,7 @@ from vcdebug.errors import SnapshotError, closest_name_hint
 from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
 from vcdebug.snapshot.gathered_objects import META_FILE, SETTINGS_FILES
-from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.problems import META_NOT_READ, ProblemReport
 
 FileBegins = Callable[[int, int, str], None]
 """Called at the start of a file with (bytes before it, total bytes or 0 if unknown, its name)."""
@@ -69,8 +69,8 @@ def _path_files(
         return _folder_files(path, budget, report, begins)
     data = read_file(path, budget.max_bytes)
     if path.suffix in READ_SUFFIXES and path.name != META_FILE and path.with_name(META_FILE).is_file():
-        effect = f"its settings, such as the release, are missing; SNAPSHOT {path.parent} reads them"
-        report.add_problem("is not read with a single file", effect, file=META_FILE)
+        effect = "its settings, such as the release, are missing; name the folder instead of the file"
+        report.add_problem(META_NOT_READ, effect, file=META_FILE)
     if begins:
         begins(0, len(data), path.name)
     return _data_files(data, path.name, budget, report)

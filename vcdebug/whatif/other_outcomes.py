@@ -27,6 +27,7 @@ NEWEST_PATCHES: Final = tuple(next(tags) for _, tags in groupby(SUPPORTED_TAGS, 
 _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
+OTHERWISE_PENDING: Final = "it is Pending for another reason"
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
@@ -79,12 +80,10 @@ def _is_certain(recording: Recording, base: CycleDraw, draws: Sequence[CycleDraw
 
 def _chance_sentence(recording: Recording, job: JobId) -> str:
     """In how many of a few runs with other random choices the job has another outcome; empty if in none."""
-    indices = _indices_by_difference(recording, _draws_of_answer(recording), job)
-    if not indices:
-        return ""
-    first, *others = ((len(runs), words) for words, runs in indices.items())
-    more = "".join(f", and in {count} of them {words}" for count, words in others)
-    return f"In {first[0]} of {RUNS_OF_AN_ANSWER} runs with other random choices {first[1]}{more}: see vcdebug odds."
+    runs, clauses = " runs with other random choices", list[str]()
+    for words, indices in _indices_by_difference(recording, _draws_of_answer(recording), job).items():
+        clauses.append(f"in {len(indices)} of {RUNS_OF_AN_ANSWER}{'' if clauses else runs} {words}")
+    return capitalize_first(f"{join_names(clauses)}: see vcdebug odds.") if clauses else ""
 
 
 def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
@@ -170,15 +169,15 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
 def _release_sentence(recording: Recording, job: JobId) -> str:
     """Under which releases the job has another outcome than by the latest rules, and why."""
     indices = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job)
-    clauses = [
-        f"under {' and under '.join(_tag_ranges(tags))} {_words_under(recording, tags[0], job, words)}"
-        for words, tags in indices.items()
-    ]
+    clauses, is_only = list[str](), len(indices) == 1
+    for words, tags in indices.items():
+        outcome = _words_under(recording, tags[0], job, words, with_fact=is_only)
+        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
     return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
 
 
-def _words_under(recording: Recording, index: int, job: JobId, words: str) -> str:
-    """The outcome under a supported tag, with the reason that the answer of that release gives."""
+def _words_under(recording: Recording, index: int, job: JobId, words: str, *, with_fact: bool) -> str:
+    """The outcome under a supported tag, with the reason and perhaps the first fact that the answer then gives."""
     if words == CRASHES:
         return words
     with disposing(_replay_under(recording, release_at_tag(SUPPORTED_TAGS[index]))) as run:
@@ -187,7 +186,10 @@ def _words_under(recording: Recording, index: int, job: JobId, words: str) -> st
         answer = explain_by_name(run, job)
         if words in (SCHEDULED, PENDING):
             # A reservation that is never bound counts as a place in the cycle, but not in the answer.
-            return f"{SCHEDULED if answer.scheduled else PENDING}: {answer.dominant.reason}"
+            pending = PENDING if explain_by_name(recording, job).scheduled else OTHERWISE_PENDING
+            is_wanted = with_fact and (not answer.scheduled or answer.dominant.flaws)
+            facts = [fact.removesuffix(".") for fact in answer.dominant.facts[:1] if is_wanted]
+            return ". ".join((f"{SCHEDULED if answer.scheduled else pending}: {answer.dominant.reason}", *facts))
         return words if answer.scheduled else f"{words}: {answer.dominant.reason}"
 
 

@@ -10,7 +10,11 @@ from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
-from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals, not_allocatable_finding
+from vcdebug.explain.pending.gates.queue_limits import (
+    allocatable_refusals,
+    is_limited_by_cluster,
+    not_allocatable_finding,
+)
 from vcdebug.explain.pending.gates.validity import gated_job, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import discarded_finding, search_reasons
@@ -251,7 +255,10 @@ def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Fin
     refusals = [(seq, event) for seq, event in refused if event.task == task.key] or refused
     if refusals:
         refused_task = view.tasks.get(refusals[0][1].task, task)
-        findings.append(not_allocatable_finding(view, refused_task, fits.for_task(refused_task), *refusals[0]))
+        refused_fits = fits.for_task(refused_task)
+        # Of a limit that is the whole cluster the nodes say more: without it the task would fit none either.
+        if refused_fits.free_nodes or not is_limited_by_cluster(view, refused_task, *refusals[0]):
+            findings.append(not_allocatable_finding(view, refused_task, refused_fits, *refusals[0]))
     if not fits.free_nodes:
         node_finding = no_node_finding(task, fits)
         # A discarded statement of a gang is a better explanation than the search that caused it.

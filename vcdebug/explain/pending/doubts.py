@@ -20,7 +20,7 @@ from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
-from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED
+from vcdebug.snapshot.problems import META_NOT_READ, OBJECTS_MISSING, REST_IGNORED
 
 
 def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
@@ -241,6 +241,7 @@ def doubt_of_input(recording: Recording) -> str:
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
     damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
     doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]
+    doubts += [f"{one.file} {one.what}; {one.effect}" for one in recording.own_problems if one.what == META_NOT_READ]
     return "; ".join(filter(None, doubts))
 
 

@@ -199,7 +199,8 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
             yield from _met_minimum(view, ready)
         elif ready and has_room_cause:
             # A gang that lost pods: what is short is only a part of it.
-            yield f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires already run."
+            required = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires"
+            yield f"{required} already {verb_for(ready, 'runs')}."
 
 
 def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:

@@ -304,13 +304,13 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         several = len(fits.node_fits) > 1
         has_no_room = "no node has room" if several else f"the only node, {node.name}, has no room"
         verb = "had" if is_earlier else "has"
-        reason = f"{has_no_room} for {task.name}: {_nearest_words(task, node, verb, several=several)}"
+        reason = f"{has_no_room} for {task.name}: {_nearest_words(fits, node, verb)}"
     else:
         words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
         asks = _too_large_words(task, fits)
         task_misfit = f"{task.name}{asks} {words}"
         reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
-        nearest = _nearest_words(task, node) if node is not None and short else ""
+        nearest = _nearest_words(fits, node) if node is not None and short else ""
         request, _, room = nearest.partition("; ")
         # The first line has said what the task asks, unless another amount is short on the nearest node.
         is_stated = asks == f" ({request.removeprefix('it ')})"
@@ -332,14 +332,17 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     return finding.with_additions(Flaw.PASSED) if passing else finding
 
 
-def _nearest_words(task: TaskInfo, node: NodeFit, has: str = "has", *, several: bool = True) -> str:
+def _nearest_words(fits: NodeFits, node: NodeFit, has: str = "has") -> str:
     """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
     (name, missing), *further = node.short
-    request = amount_text.format_named_amount(name, task.init_resreq.get(name))
-    free = amount_text.format_amount(name, max(node.future_idle.get(name), 0.0))
-    nearest = f"{node.name} comes closest with" if several else f"{node.name} {has}"
-    also_short = f"; also short: {amount_text.join_named_amounts(further)}" if further else ""
-    return f"it asks {request}; {nearest} {free} free ({amount_text.format_amount(name, missing)} short{also_short})"
+    request = amount_text.format_named_amount(name, fits.task.init_resreq.get(name))
+    also_short = f"also short: {amount_text.join_named_amounts(further)}" if further else ""
+    if len(fits.node_fits) > 1 and all(each.future_idle.get(name) <= 0 for each in fits.node_fits):
+        return f"it asks {request}; none is free{f' ({also_short})' if further else ''}"
+    free = max(node.future_idle.get(name), 0.0)
+    nearest = f"{node.name} comes closest with" if free and len(fits.node_fits) > 1 else f"{node.name} {has}"
+    short = "; ".join(filter(None, (f"{amount_text.format_amount(name, missing)} short", also_short)))
+    return f"it asks {request}; {nearest} {amount_text.format_amount(name, free)} free ({short})"
 
 
 def _spread_out_facts(fits: NodeFits) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vcdebug.amount_text import QUOTA_PREFIXES, count_noun, format_unit_amount, is_counted, join_names
+from vcdebug.amount_text import QUOTA_PREFIXES, count_noun, format_unit_amount, is_counted, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
@@ -99,7 +99,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     asks, used, hard = (_format_nano(name, value, *amounts) for value in amounts)
     # With #5744 a job that has pods adds nothing, and is rejected only if the quota is exceeded already.
     asking, counted_name = (f"minResources asks {asks} {name}; ", "") if first.minimum else ("", f" {name}")
-    excess = f"{over[0]} too much{f'; also: {further}' if further else ''}"
+    excess = f"{over[0]} {'short' if first.minimum else 'too much'}{f'; also: {further}' if further else ''}"
     full = f"ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} ({excess})"
     holders, facts = quota_holders(view.recording, namespace, name), list[str]()
     pods = [holder.pod for holder in holders if first.minimum and f"{namespace}/{holder.pod}" in view.tasks]
@@ -167,13 +167,14 @@ class ExhaustedQuota(Struct, frozen=True):
     request: int = 0
     """The request of one more pod, in 10^-9 units; 0 if unknown."""
 
-    @property
-    def quota_text(self) -> str:
-        """The usage of the quota and its consequence, in a sentence."""
+    def describe_usage(self, others: Iterable[str] = ()) -> str:
+        """The usage of the quota and its consequence, in a sentence; `others` are further jobs that lack pods."""
         holder_words = f" by {join_holders(self.holders)}" if self.holders else ""
         used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
-            return f"{used}: no more pods can be created."
+            lacking = list(others)
+            waiting = f" ({join_names(lacking)} {verb_for(len(lacking), 'lacks')} pods as well)" if lacking else ""
+            return f"{used}: no more pods can be created{waiting}."
         size, room = _format_nano(self.name, self.request), count_noun(self.fitting, "more pod")
         return f"{used}: room for only {room} of {size}." if self.fitting else f"{used}: no room for a pod of {size}."
 

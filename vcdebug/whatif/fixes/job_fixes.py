@@ -184,7 +184,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     least = max(1, role_total)
     if group.min_member > least:
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
-        note = f"{minimum_source(group.manifest)} (starts with fewer pods)"
+        verb = "goes on" if situation.job is not None and situation.job.ready_task_num() else "starts"
+        note = f"{minimum_source(group.manifest)} ({verb} with fewer pods)"
         change = amount.change_of(f"{job}: minMember", path, note)
         yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect="minMember")
     if group.min_member >= role_total > 1:
@@ -229,6 +230,25 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
             words = f"{job}: {change} (pods unchanged)" if situation.own_pods else smaller_words
             smaller, aspect = None if situation.own_pods else fix.FixKind.SMALLER, f"minResources of {resource}"
             yield fix.job_fix(words, edit, causes=_ENQUEUE_CAUSES, amount=amount, kind=smaller, aspect=aspect)
+    if not situation.own_pods:
+        yield from _propose_smaller_pods_fixes(situation, group)
+
+
+def _propose_smaller_pods_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
+    """Proposes minResources that are smaller by quarters in all resources, if they have several."""
+    stated, sizes = fix.known_amounts(group.min_resource_list), list[fix.FixSize]()
+    amounts = {name: present for name, present in stated.items() if present and not is_quota_count(name)}
+    for quarters in (3, 2, 1):
+        if len(amounts) < 2 or any(present * quarters % (4 * max(group.min_member, 1)) for present in amounts.values()):
+            continue
+        pairs = [(name, fix.format_units(name, amount * quarters // 4)) for name, amount in amounts.items()]
+        text = ", ".join(f"{name} {fix.format_units(name, amounts[name])} -> {new}" for name, new in pairs)
+        path = f"{situation.group_path}:spec.minResources"
+        sizes.append(fix.FixSize(text, tuple(f"{path}{field_step(name)}={new}" for name, new in pairs)))
+    words = f"Submit {situation.explanation.job} with minResources {fix.AMOUNT_BLANK} and smaller pods"
+    change = fix.job_fix(words, causes=_ENQUEUE_CAUSES, kind=fix.FixKind.SMALLER, aspect="minResources")
+    if sizes:
+        yield change.with_sizes(*sizes)
 
 
 def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
@@ -467,7 +469,8 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     other_tiers = [[plugin for plugin in tier if plugin.get("name") != SLA] for tier in tiers]
     tiers_json = json.dumps([{"plugins": sla_plugins}, *({"plugins": tier} for tier in other_tiers if tier)])
     words, causes, kind = "Move sla into its own first tier", ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
-    yield fix.cluster_fix(words, f"conf:tiers={tiers_json}", causes=causes, kind=kind)
+    first_tier = fix.cluster_fix(words, f"conf:tiers={tiers_json}", causes=causes, kind=kind)
+    yield replace(first_tier, corrects=situation.has_repair)
 
 
 def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -239,6 +239,7 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
 def describe_short_plan(remedy: TriedPlan) -> str:
     """The change, its effect, and the role that has to agree, in a line."""
     # The evictions of pods that do not exist yet depend on their assumed size.
-    joint = ", which " if remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts") else "; "
+    evicts_for_it = remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts")
+    joint = "; for it the cycle " if evicts_for_it else "; "
     effect = joint.join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
     return f"{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

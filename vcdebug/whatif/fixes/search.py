@@ -31,6 +31,8 @@ TRIALS_PER_ROUND: Final = 8
 """Trials per round; the budget is checked between rounds."""
 FRONTIER_SIZE: Final = 4
 """Plans of one size to which further fixes are added."""
+MAX_COMPLETING: Final = 3
+"""Further settings that are tried on top of one before changes that shrink the job or cost nodes."""
 MAX_ON_TOP: Final = 12
 """Fixes that are tried in addition to each of these plans."""
 
@@ -83,6 +85,8 @@ class FixSearch:
             fixes = [fix for fix in self._fixes[: self._relevant] if fix.kind is kind]
             if len(self.best_plans) < MAX_SHOWN_PLANS or not self._working:
                 yield from self._try_plans([FixPlan.of_fixes(fix) for fix in fixes])
+                if kind is FixKind.OWN_SETTINGS and not self._working:
+                    yield from self._complete_settings()
                 yield from self._tighten_amounts()
         if not self._working:
             yield from self._try_plans([FixPlan.of_fixes(fix) for fix in self._fixes[self._relevant :]])
@@ -91,6 +95,14 @@ class FixSearch:
         yield from self._shorten_plans()
         yield from self._tighten_amounts()
         self.is_finished = True
+
+    def _complete_settings(self) -> FixRounds:
+        """Try further settings on top of the best one that does not suffice alone."""
+        steps = [step for step in self._furthest_steps(1) if step.plan.worst_kind in _MILD]
+        for step in steps[:1]:
+            further = [fix for fix in _other_fixes(step) if fix.kind in _MILD and fix.is_for_cause(step.outcome.cause)]
+            plans = [FixPlan.of_fixes(*sorted((*step.plan.fixes, fix), key=lambda fix: fix.kind)) for fix in further]
+            yield from self._try_plans(plans[:MAX_COMPLETING])
 
     def _try_all_changes(self) -> FixRounds:
         """Try all compatible changes of some kinds at once, until a plan of these kinds works."""
@@ -352,12 +364,15 @@ def _may_continue(search: FixSearch, affordable: int) -> bool:
 
 
 def short_plans(search: FixSearch) -> list[TriedPlan]:
-    """The best tested plans, one per aspect; at most one of them does not place the job."""
+    """The best tested plans, one per aspect; at most one of them does not place the job: it comes first if it corrects
+    a fault that the answer names.
+    """
     plans = _distinct_plans(search)
     proven = [remedy for remedy in plans if remedy.is_proven]
     # A misconfigured rule is shown even if the pods are then Pending for another reason.
     partial = [remedy for remedy in plans if not remedy.is_proven and remedy.plan.worst_kind <= FixKind.ENTITLEMENT]
-    return [*proven[: MAX_SHORT_FIXES - bool(partial)], *partial[:1]]
+    correcting, others = (partial[:1], []) if partial and partial[0].corrects else ([], partial[:1])
+    return [*correcting, *proven[: MAX_SHORT_FIXES - bool(partial)], *others]
 
 
 def _distinct_plans(search: FixSearch) -> list[TriedPlan]:

@@ -358,7 +358,7 @@ def _quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[s
     queued = "it keeps a PodGroup Pending until the quota has room for its minResources"
     configured = RESOURCEQUOTA in recording.conf.plugin_names()
     words = "Create the job again once the quota has room" if configured else f"Add plugin {RESOURCEQUOTA}: {queued}"
-    return (quota.quota_text, f"{ends}."), (Advice.cluster_admin(f"{words}."), *quota.advice(1))
+    return (quota.describe_usage(), f"{ends}."), (Advice.cluster_admin(f"{words}."), *quota.advice(1))
 
 
 def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:

@@ -54,8 +54,10 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
         pod = next(iter(view.tasks.values())).pod
         fact_and_advice = _group_without_pods(view, pod)
         if fact_and_advice is None and (lone := _group_of_each_pod(view, pod)):
-            # Not repairs: the pod waits for room with one PodGroup as well.
-            fact_and_advice = lone
+            # In one line with the users of the room, which may be the other pods. Not a repair: the pod waits for room
+            # with one PodGroup as well.
+            joined = " ".join((lone[0], *finding.facts[:1]))
+            return replace(finding, facts=(joined, *finding.facts[1:]), advice=(*finding.advice, lone[1]))
         fact_and_advice = fact_and_advice or _split_replica(view, pod)
     if fact_and_advice is None:
         return finding

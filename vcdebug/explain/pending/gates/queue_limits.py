@@ -203,6 +203,15 @@ def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
 MAX_NAMED_NODES = 3
 
 
+def is_limited_by_cluster(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> bool:
+    """Whether the limit for which a queue was refused is the whole cluster in each dimension that it exceeds."""
+    if queue_findings.tree_fault(view.recording):
+        return False
+    limit = room_limit(view, event.plugin, seq, task)
+    names = limit.exceeded_dimensions
+    return bool(names) and all(queue_findings.is_whole_cluster(view, limit.check.limit, name) for name in names)
+
+
 def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
     """The first dimension in which the request alone exceeds a lasting limit of the queue; empty if none does."""
     for name in limit.dimensions_alone_exceeded:

@@ -97,7 +97,8 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     headline, fact = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
-    reasons = [*(quota.quota_text for quota in first_of_quota), *updates]
+    others = [one for one in invalid_jobs(view.recording) if one.startswith(f"{job.namespace}/") and one != job.uid]
+    reasons = [*(quota.describe_usage(others) for quota in first_of_quota), *updates]
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),
         *(line for quota in first_of_quota for line in _split_quota_advice(view, quota)),

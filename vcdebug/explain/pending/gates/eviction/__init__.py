@@ -253,7 +253,7 @@ def _predicate_finding(
 def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
     """Yields a sentence about evictions that were planned for a task, but the filters still rejected it there."""
     tries = [attempt for visit in view.job_visits for attempt in visit.tries if attempt.task == task.key]
-    for attempt in tries:
+    for at, attempt in enumerate(tries):
         undone = [node for node in attempt.nodes if node.evicted_tasks and not node.task_placed and node.later_calls]
         last_calls = {node.node: node.later_calls[-1][1] for node in undone}
         rejections = [event for event in last_calls.values() if is_rejection(event)]
@@ -261,8 +261,15 @@ def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
             continue
         victims = join_names(f"{key} on {node.node}" for node in undone for key in node.evicted_tasks)
         why = join_names(dict.fromkeys(_format_objection(event) for event in rejections))
-        still = f"{rejections[0].plugin} still rejects {task.name} there ({why})"
-        yield f"{attempt.action} planned to evict {victims}; {still}, so no pod is evicted."
+        planned, plugin = f"{attempt.action} planned to evict {victims}", rejections[0].plugin
+        later = (node for second in tries[at + 1 :] for node in second.nodes if node.task_placed)
+        if accepted := next((node.node for node in later if node.node in last_calls and not node.evicted_tasks), None):
+            # Upstream's predicates plugin does not put the pod back: its Reserve fails for a pod that runs.
+            uncounted = f"{plugin} no longer counts the pods that {attempt.action} had planned to evict"
+            second_try = f"A second try without evictions reserved {accepted}, since {uncounted}"
+            yield f"{planned}; {plugin} still rejected {task.name} there ({why}). {second_try}."
+        else:
+            yield f"{planned}; {plugin} still rejects {task.name} there ({why}), so no pod is evicted."
         return
 
 

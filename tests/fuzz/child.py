@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import vcdebug.explain.pending.explanation as explanation
+import vcdebug.whatif.fixes.search as search
+import vcdebug.whatif.other_outcomes as other_outcomes
 from tests.fuzz.inputs import Command, FuzzInput
 from tests.own_faults import OWN_FAULTS
 from vcdebug.cli.commands import load_commands
@@ -29,6 +31,14 @@ SECONDS: Final = 10
 """Limit of processor time for one command, in seconds."""
 BYTES: Final = 2 << 30
 """Limit of the memory that a command may add to this process, in bytes."""
+FEWER_REPLAYS: Final = (
+    (search, "MAX_SHORT_TRIALS", 8),
+    (search, "MAX_FIRST_TRIALS", 8),
+    (other_outcomes, "RUNS_OF_AN_ANSWER", 2),
+    (other_outcomes, "FIRST_RUNS", 1),
+    (other_outcomes, "NEWEST_PATCHES", other_outcomes.NEWEST_PATCHES[::3]),
+)
+"""(module, limit, its value here): further replays of an answer run the same code on nearly the same input."""
 MAX_WRITTEN: Final = 256 << 20
 _ALWAYS_HARMFUL: Final = ("Cc", "Cs", "Zl", "Zp")
 _DIRECTIONS: Final = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "BN")
@@ -68,6 +78,8 @@ def limit_process() -> None:
     signal.signal(signal.SIGPROF, _stop)
     warnings.simplefilter("always", RuntimeWarning)
     explanation._explain_or_report = explanation.explain_subject
+    for module, limit, few in FEWER_REPLAYS:
+        setattr(module, limit, few)
 
 
 def _stop(*_: object) -> None:

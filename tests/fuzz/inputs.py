@@ -19,6 +19,7 @@ from vcdebug.explain.questions import QUESTIONS
 SNAPSHOT: Final = "snapshot"
 """The folder of the snapshot within the folder of an input."""
 SCRIPT: Final = "script"
+COMMANDS_OF_AN_INPUT: Final = 2
 Command = tuple[str, ...]
 
 
@@ -49,25 +50,25 @@ def _damaged_bytes(sound: Seed, lot: Random) -> FuzzInput:
     files = _write(sound.objects(), sound.files, lot)
     name = lot.choice(sorted(files)) if lot.random() < 0.4 else next(name for name in files if "cluster" in name)
     files[name] = damage_bytes(files[name], lot)
-    return FuzzInput("bytes", files, _snapshot_commands(sound, lot))
+    return FuzzInput("bytes", files, _some_commands(sound, lot))
 
 
 def _damaged_structure(sound: Seed, lot: Random) -> FuzzInput:
     objects = sound.objects()
     damage_structure(objects, lot)
-    return FuzzInput("structure", _write(objects, sound.files, lot), _snapshot_commands(sound, lot))
+    return FuzzInput("structure", _write(objects, sound.files, lot), _some_commands(sound, lot))
 
 
 def _damaged_meaning(sound: Seed, lot: Random) -> FuzzInput:
     objects, files = sound.objects(), dict(sound.files)
     damage_meaning(objects, files, lot)
-    return FuzzInput("meaning", _write(objects, files, lot), _snapshot_commands(sound, lot))
+    return FuzzInput("meaning", _write(objects, files, lot), _some_commands(sound, lot))
 
 
 def _terminal_text(sound: Seed, lot: Random) -> FuzzInput:
     objects, files = sound.objects(), dict(sound.files)
     write_to_terminal(objects, files, lot)
-    return FuzzInput("terminal", _write(objects, files, lot), _snapshot_commands(sound, lot))
+    return FuzzInput("terminal", _write(objects, files, lot), _some_commands(sound, lot))
 
 
 def _damaged_sidecar(sound: Seed, lot: Random) -> FuzzInput:
@@ -91,6 +92,11 @@ def _write(objects: list[Any], others: dict[str, bytes], lot: Random) -> dict[st
         dumped = "\n".join(json.dumps(each) for each in objects)
     files = {f"{SNAPSHOT}/cluster.{form}": dumped.encode("utf-8", "surrogatepass")}
     return files | {f"{SNAPSHOT}/{name}": data for name, data in others.items()}
+
+
+def _some_commands(sound: Seed, lot: Random) -> tuple[Command, ...]:
+    """COMMANDS_OF_AN_INPUT of the commands for a snapshot: more inputs find more than more commands on each."""
+    return tuple(lot.sample(_snapshot_commands(sound, lot), COMMANDS_OF_AN_INPUT))
 
 
 def _snapshot_commands(sound: Seed, lot: Random) -> tuple[Command, ...]:
@@ -149,4 +155,4 @@ _KINDS: Final[dict[str, Callable[[Seed, Random], FuzzInput]]] = {
     "sidecar": _damaged_sidecar,
 }
 _WEIGHTS: Final = (20, 25, 20, 8, 40)
-"""Relative frequency of each kind of damage: a sidecar input runs one command, a snapshot runs five."""
+"""Relative frequency of each kind of damage."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from vcdebug.amount_text import capitalize_first, count_noun, format_count, join_names
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
@@ -56,26 +54,17 @@ NO_TRIALS: Final = AnswerTrials()
 
 
 def explanation_table(recording: Recording, answer: Explanation, trials: AnswerTrials = NO_TRIALS) -> Table:
-    """The explanation of a job or pod, with its gang's picture and what replays add to it."""
-    table = pending_table(answer, recording.job_names, trials)
-    if answer.job not in recording.session.jobs or not recording.session.jobs[answer.job].tasks:
-        return table
-    return replace(table, header=(gang_line(recording, len(recording), answer.job), *table.header))
-
-
-def pending_table(answer: Explanation, names: JobNames, trials: AnswerTrials = NO_TRIALS) -> Table:
-    """An explanation: its sentence above, tested fixes or else advice, its evidence and steps as rows."""
+    """The explanation of a job or pod: its sentence and fixes, then the proof, with evidence and steps as rows."""
     rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    return Table(title, PENDING_COLUMNS, rows, header=tuple(_iter_pending_head(answer, names, trials)))
+    head = (*_answer_lines(answer, recording.job_names, trials), *_proof_lines(recording, answer))
+    return Table(title, PENDING_COLUMNS, rows, header=head)
 
 
-def _iter_pending_head(answer: Explanation, names: JobNames, trials: AnswerTrials) -> Iterator[Line]:
-    style: Style = "good" if answer.scheduled else "bad"
-    mark = YES if answer.scheduled else NO
-    yield make_line(Piece(f"{mark} {answer.cause_code}", style), muted_piece("   the cause, in docs/causes.md"))
+def _answer_lines(answer: Explanation, names: JobNames, trials: AnswerTrials) -> Iterator[Line]:
+    """The sentence, its facts and what limits them, then fixes."""
     yield make_line(answer.dominant.sentence_about(names))
     yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
     if group_fact := names.group_facts.get(answer.job):
@@ -83,10 +72,20 @@ def _iter_pending_head(answer: Explanation, names: JobNames, trials: AnswerTrial
     yield from (make_line(Piece(f"  {text}", "warn")) for text in trials.others.warnings)
     if answer.doubt:
         yield make_line(Piece(f"Caution: this answer can be wrong: {answer.doubt}", "warn"))
+    yield from _iter_fix_lines(answer, trials.fixes)
+    yield ()
+
+
+def _proof_lines(recording: Recording, answer: Explanation) -> Iterator[Line]:
+    """The cause with its arithmetic, the gang's picture, and further causes."""
+    style: Style = "good" if answer.scheduled else "bad"
+    mark, job = YES if answer.scheduled else NO, recording.session.jobs.get(answer.job)
+    yield make_line(Piece(f"{mark} {answer.cause_code}", style), muted_piece("   the cause, in docs/causes.md"))
+    if job is not None and job.tasks:
+        yield gang_line(recording, len(recording), answer.job)
     yield from (make_line(muted_piece(f"  {text}")) for text in answer.dominant.lines)
     for finding in answer.contributing:
         yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
-    yield from _iter_fix_lines(answer, trials.fixes)
     yield ()
 
 

@@ -38,7 +38,9 @@ def test_a_pod_that_takes_the_only_node_of_a_larger_one_of_its_gang_is_named_and
     snapshot = cluster(hosts, gang(small, big), conf=PLAIN)
     found = explained(snapshot)
     assert "gang-discard" == found.cause_code
-    assert fits_elsewhere is ("a had room for j-1-0 until j-0-0, which also fits b, took it." in found.dominant.facts)
+    left = "5 cpu" if name == "cpu" else "4.66Gi memory"
+    took = f"a had room for j-1-0 until j-0-0, which also fits b, took it ({left} left)."
+    assert fits_elsewhere is (took in found.dominant.facts)
     moved = "j-0-0: nodeSelector kubernetes.io/hostname b (leaves a to j-1-0)"
     assert fits_elsewhere is any(words.startswith(moved) for words in proven(snapshot, "default/j"))
 
@@ -199,8 +201,21 @@ def test_pods_that_exist_before_their_admission_are_said_to_use_the_quota(used: 
     quota = {"kind": "ResourceQuota", "metadata": metadata, "status": status}
     waits = [pod_group("j", phase="Pending", min_resources={"cpu": "20"}), *pods("j", 1, cpu="4")]
     found = explained(cluster(node("n1"), quota, waits, conf=ENQUEUE))
-    told = f"Its 1 pod exists all the same: ResourceQuota team counts 4 of 5 {name} as used meanwhile."
+    told = f"Its 1 pod exists already, and ResourceQuota team counts 4 of 5 {name} as used"
+    told += "; a Volcano Job creates its pods only once admitted."
     assert (used is not None and "cpu" in name) is (told in found.dominant.facts)
+
+
+@pytest.mark.parametrize("asked", ["4", "12"])
+def test_evictions_are_said_to_need_admission_only_where_the_minimum_fits_the_limit(asked: str) -> None:
+    conf = conf_of("proportion predicates priority", actions="enqueue, allocate, preempt, reclaim")
+    old = [pod_group("old", phase="Running", queue="q", min_resources={"cpu": "8"}), *pods("old", 1, cpu="8", on="n1")]
+    mine = pod_group("j", phase="Pending", queue="q", min_resources={"cpu": asked})
+    found = explained(cluster(node("n1", cpu="20"), queue("q", capability={"cpu": "10"}), old, mine, conf=conf))
+    assert "enqueue-queue-quota" == found.cause_code
+    said = " ".join(found.dominant.facts)
+    assert ("minResources alone exceeds that" in said) is (asked == "12")
+    assert ("o action evicts for a job that is not admitted" in said) is (asked == "4")
 
 
 @pytest.mark.parametrize("selects", [True, False])

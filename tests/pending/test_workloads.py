@@ -406,13 +406,18 @@ def test_a_release_that_asks_no_parent_queue_at_admission_is_named_with_the_pull
     assert (release == "v1.11.2") is found.dominant.facts[0].startswith(told)
 
 
-@pytest.mark.parametrize("group", ["podgroup-of-the-old-one", "made-by-hand"])
-def test_a_pod_that_names_the_pod_group_of_an_earlier_owner_is_deleted(group: str) -> None:
+@pytest.mark.parametrize("group", ["podgroup-of-the-old-one", "podgroup-web", "made-by-hand"])
+def test_a_pod_that_names_a_pod_group_that_volcanos_controller_made_and_is_gone_is_deleted(group: str) -> None:
+    """The controller names the PodGroup by the owner's uid, here web."""
     pod = owned(pods(group, 1, cpu="1", prefix="web"), "StatefulSet", "web")
     other = [pod_group("other", phase="Running"), *pods("other", 1, on="n1")]
-    first = next(iter(proven(cluster(node("n1"), other, pod, conf=ENQUEUE), "default/web-0")))
+    snapshot = cluster(node("n1"), other, pod, conf=ENQUEUE)
+    first = next(iter(proven(snapshot, "default/web-0")))
     again = "Delete web-0: StatefulSet web creates it again, with a PodGroup (Volcano's controller makes none for "
     assert first.startswith(again if group.startswith("podgroup-") else f"Create PodGroup default/{group}")
+    own = "Volcano's controller makes a PodGroup of this name for StatefulSet web, which web-0 names"
+    facts = explained(snapshot, "default/web-0").dominant.facts
+    assert (group == "podgroup-web") is any(fact.startswith(own) for fact in facts)
 
 
 @pytest.mark.parametrize(("stated", "first"), [("reserch", "set spec.queue to research"), ("xyz", "Create queue xyz")])

@@ -229,6 +229,30 @@ def test_a_quota_that_ends_a_volcano_job_is_named(used: str, policy: str, told: 
     assert (told and not plugin) is ("Add plugin resourcequota" in words)
 
 
+@pytest.mark.parametrize("plugin", ["", "resourcequota"])
+@pytest.mark.parametrize(
+    ("replicas", "minimum", "told"), [([5], 2, True), ([2, 3], 5, True), ([2, 2], 4, False), ([5], 5, True)]
+)
+def test_a_volcano_job_whose_pods_exceed_a_quota_together_is_said_to_be_ended_by_it(
+    replicas: list[int], minimum: int, told: bool, plugin: str
+) -> None:
+    """The quota is empty again, since the job's pods were deleted."""
+    job = volcano_job(state={"phase": "Terminated"})
+    template = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}
+    tasks = [{"name": f"w{at}", "replicas": count, "template": template} for at, count in enumerate(replicas)]
+    job["spec"] |= {"tasks": tasks, "minAvailable": minimum}
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default", "uid": "q"}}
+    quota |= {"spec": {"hard": QUOTA}, "status": {"hard": QUOTA, "used": {"requests.cpu": "0"}}}
+    conf = conf_of("gang", f"predicates {plugin}", actions="enqueue, allocate")
+    found = explained(cluster(node("n1"), job, quota, conf=conf))
+    facts = " ".join(found.dominant.facts)
+    assert told is ("Its 5 pods ask 5 requests.cpu in total; ResourceQuota q allows 4." in facts)
+    advice = "ResourceQuota q: hard.requests.cpu 4 -> 5 for its 5 pods, or create the job again with fewer replicas."
+    assert told is (advice in found.advice_texts)
+    elastic = f"plugin resourcequota admits by minResources (minAvailable {minimum}), not by all replicas"
+    assert (bool(plugin) and minimum < 5 and told) is (elastic in facts)
+
+
 @pytest.mark.parametrize(
     ("cpu", "thresholds", "told"),
     [

@@ -224,7 +224,7 @@ QUESTIONS = (
     Question(
         5044,
         "gang-discard",
-        ("found room for 2 of the 3 pods", "It asks 8 cpu; n3 has the most left, 4."),
+        ("found room for 2 of the 3 pods", "it asks 8 cpu, and n3 has the most left, 4."),
         {"pods.placed": 2, "pods.missing": 1},
         ("plan: allocate team/gang-0 on n1", "team/gang-2: 4 Insufficient cpu"),
     ),
@@ -269,7 +269,7 @@ QUESTIONS = (
     Question(
         2052,
         "gang-discard",
-        ("found room for 1 of the 2 pods", "It asks 8 cpu; n1 has the most left, 6."),
+        ("found room for 1 of the 2 pods", "it asks 8 cpu, and n1 has the most left, 6."),
         {"pods.placed": 1, "pods.missing": 1},
         contributing=("predicates-mixed",),
     ),

@@ -29,12 +29,15 @@ from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JOB_NAME_KEY,
+    QUEUE_ANNOTATION,
+    QUEUE_LABEL,
     JsonObject,
     WorkloadFacts,
     annotations_of,
     key_of,
     metadata_of,
     name_of,
+    owner_keys,
     owner_names,
     owners_of,
     spec_of,
@@ -353,19 +356,18 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
 
 def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
     """`namespace/name` → kind of the operators' objects, and of controllers that ask for pods or own ungrouped ones."""
+    all_controllers = [(kind, manifest) for kind in CONTROLLER_KINDS for manifest in snapshot.objects_of(kind)]
+    controllers = [(kind, manifest) for kind, manifest in all_controllers if spec_of(manifest).get("replicas") != 0]
     kinds: dict[str, str] = {}
-    for pod in snapshot.objects_of("Pod"):
-        if GROUP_ANNOTATION not in annotations_of(pod):
-            owners = owners_of(pod)
-            kinds |= {f"{_namespace_of(pod)}/{one.get('name')}": str(one.get("kind")) for one in owners}
-    for kind in CONTROLLER_KINDS:
-        for manifest in snapshot.objects_of(kind):
-            if spec_of(manifest).get("replicas") != 0:
-                owners = owners_of(manifest)
-                kinds |= {f"{_namespace_of(manifest)}/{one.get('name')}": str(one.get("kind")) for one in owners}
-                kinds[key_of(manifest)] = kind
+    for manifest in (*_ungrouped(snapshot), *(manifest for _, manifest in controllers)):
+        kinds |= dict(zip(owner_keys(manifest), (str(one.get("kind")) for one in owners_of(manifest)), strict=True))
+    kinds |= {key_of(manifest): kind for kind, manifest in controllers}
     named = map(split_workload_key, snapshot.workloads)
     return kinds | {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
+
+
+def _ungrouped(snapshot: Snapshot) -> Iterator[JsonObject]:
+    return (pod for pod in snapshot.objects_of("Pod") if GROUP_ANNOTATION not in annotations_of(pod))
 
 
 @per_recording()
@@ -375,10 +377,9 @@ def ungrouped_pods(recording: Recording) -> Mapping[str, Sequence[Pod]]:
     # The driver of a Spark application owns its executors.
     pods = {metadata_of(one).get("uid"): one for one in snapshot.objects_of("Pod")}
     between = {**_objects_between(snapshot), **pods}
-    ungrouped = (pod for pod in pods.values() if GROUP_ANNOTATION not in annotations_of(pod))
     return group_by_key(
         (f"{_namespace_of(pod)}/{name}", Pod(pod))
-        for pod in ungrouped
+        for pod in _ungrouped(snapshot)
         for name in dict.fromkeys(_owner_names(pod, between, snapshot.workloads))
     )
 
@@ -461,32 +462,37 @@ def missing_roles(recording: Recording, job: JobInfo) -> Iterator[MissingRole]:
 
 
 class Operator(Struct, frozen=True):
-    """What the image or the name of a controller's pod contains, the setting that hands its pods to Volcano, the
-    object's field that sets minMember, and what lets the operator create the pods of all roles at once.
-    """
+    """Names in a controller's image or pod, and settings: its pods to Volcano, minMember, all roles at once, queue."""
 
     names: tuple[str, ...]
     setting: str = ""
     minimum: str = ""
     unordered: str = ""
+    queue: str = ""
 
 
-_KUBERAY: Final = Operator(("kuberay",), "batchScheduler.name=volcano")
+_KUBERAY: Final = Operator(("kuberay",), "batchScheduler.name=volcano", queue=f"label {QUEUE_LABEL}")
+_POLICY_QUEUE: Final = "runPolicy.schedulingPolicy.queue"
 _MINIMUM: Final = "schedulingPolicy.minAvailable"
 _KUBEDL: Final = "KubeDL's --feature-gates=DAGScheduling=false"
-_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano", _MINIMUM, _KUBEDL)
+_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano", _MINIMUM, _KUBEDL, _POLICY_QUEUE)
 _MPI: Final = "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)"
 _FLINK_SETTING: Final = f"schedulerName and annotation {GROUP_ANNOTATION} in its podTemplate"
 OPERATORS: Final = {
-    "Job": Operator(("vc-controller-manager", "volcano-controller"), unordered="without dependsOn"),
+    "Job": Operator(("vc-controller-manager", "volcano-controller"), unordered="without dependsOn", queue="spec.queue"),
     "RayCluster": _KUBERAY,
     "RayJob": _KUBERAY,
     "SparkApplication": Operator(
-        ("spark-operator",), "its webhook for this namespace (webhook.enable=true) and batch schedulers enabled"
+        ("spark-operator",),
+        "its webhook for this namespace (webhook.enable=true) and batch schedulers enabled",
+        queue="spec.batchSchedulerOptions.queue",
     ),
     "PyTorchJob": _TRAINING,
     "TFJob": _TRAINING,
-    "MPIJob": Operator(("mpi-operator", "training-operator"), _MPI, _MINIMUM, "launcherCreationPolicy: AtStartup"),
+    "MPIJob": Operator(
+        ("mpi-operator", "training-operator"), _MPI, _MINIMUM, "launcherCreationPolicy: AtStartup", _POLICY_QUEUE
+    ),
+    "ModelServing": Operator(("kthena",), queue=f"annotation {QUEUE_ANNOTATION} (kthena v1.0 or later)"),
     "TrainJob": Operator(("trainer-controller",), "podGroupPolicy.volcano in its runtime"),
     "FlinkDeployment": Operator(("flink-kubernetes-operator",), _FLINK_SETTING),
     "LeaderWorkerSet": Operator((), "gangSchedulingManagement.schedulerProvider: volcano"),

@@ -266,7 +266,9 @@ def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
     uncounted = next((amount.get(name) for part, amount in limit.check.summands if part == ELASTIC), 0.0)
     if uncounted > 0:
         yield f"{format_named_amount(name, uncounted)} of pods above minMember is not counted."
-    holders, too_early = queue_index.holder_facts(view, seq, limit), too_early_words(view, seq)
+    # No eviction helps against a limit below minResources.
+    too_early = "" if limit.dimensions_alone_exceeded else too_early_words(view, seq)
+    holders = queue_index.holder_facts(view, seq, limit)
     if holders:
         yield f"{holders[0].removesuffix('.')}; {too_early}" if too_early else holders[0]
     elif too_early:

@@ -297,18 +297,20 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
 # Pods of one gang that take each other's room
 
 
-def nearest_node_facts(view: JobView, attempt: TaskTry, visit: JobVisit) -> list[str]:
-    """A sentence about the node with the most room left after earlier placements, if it lacks one dimension only."""
+def nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
+    """`; it asks 8 cpu, and n1 has the most left, 6`: the node with the most room left after earlier placements, if it
+    lacks one dimension only; else empty.
+    """
     seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
     request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
     rooms = [(node, room.future_idle) for node, room in room_by_node(view.recording, since).items()]
     shortages = [(node, free, request.less_equal_with_resources_name(free)[1]) for node, free in rooms]
     near = [(free.get(short[0]), node, short[0]) for node, free, short in shortages if len(short) == 1]
     if not near:
-        return []
+        return ""
     free, node, name = max(near, key=lambda shortage: shortage[0])
-    spare = amount_text.format_amount(name, max(free, 0.0))
-    return [f"It asks {amount_text.format_named_amount(name, request.get(name))}; {node} has the most left, {spare}."]
+    asked, spare = amount_text.format_amounts_apart(name, request.get(name), max(free, 0.0))
+    return f"; it asks {asked} {name}, and {node} has the most left, {spare}"
 
 
 def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[Advice, ...]]:
@@ -330,8 +332,11 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
             continue
         taker = view.tasks[earlier.task]
         if task.init_resreq.less_equal(after[node].future_idle.clone().add(taker.init_resreq)):
+            left = after[node].future_idle
+            lacking = task.init_resreq.less_equal_with_resources_name(left)[1]
             fact = f"{node} had room for {task.name} until {taker.name}, which also fits {join_names(others)}, took it"
-            lacking = task.init_resreq.less_equal_with_resources_name(after[node].future_idle)[1]
+            rest = join_names(amount_text.format_named_amount(name, max(left.get(name), 0.0)) for name in lacking[:1])
+            fact += f" ({rest} left)" if rest else ""
             first = f"Place {task.name} before {taker.name}: a higher priorityClassName of its pods."
             moved = f"{taker.name}: nodeSelector {HOSTNAME_KEY} {others[0]} (leaves {node} to {task.name})."
             rooms = [room.future_idle for room in before.values()]

@@ -12,7 +12,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.queue_limits import room_limit
-from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_facts
+from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_words
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import is_whole_cluster
@@ -283,8 +283,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
         found = f"{visit.action} found room for {len(planned)} of the {count_noun(needed, 'pod')} it needs at once"
         reason, advice = f"{found}{_room_by_role(view, planned, ready)}", _gang_advice(view, failed, missing, shortage)
         met = []
-    failures = _failure_facts(view, failed, visit, blame)
-    facts += filter(None, (" ".join((*met, *failures[:1])), *failures[1:]))
+    facts += filter(None, (" ".join(filter(None, (*met, _failure_fact(view, failed, visit, blame)))),))
     facts += [f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."] if victims else []
     took_room, order_advice = gang_takers(view, failed[0], visit) if failed else ([], ())
     facts[1:1] = took_room
@@ -374,23 +373,23 @@ def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
     return tuple(f"plan: {kind} {task} on {node}" for kind, task, node in statement.ops)
 
 
-def _failure_facts(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> list[str]:
-    """Sentences about what stopped the first unplaced task; empty if unknown."""
+def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> str:
+    """A sentence about what stopped the first unplaced task; empty if unknown."""
     if not failed:
-        return []
+        return ""
     attempt, name = failed[0], failed[0].task_name
     ineligible = ineligible_reason(view, attempt)
     if ineligible is not None:
-        return [f"{name} is not eligible to preempt: {ineligible}."]
+        return f"{name} is not eligible to preempt: {ineligible}."
     if attempt.refusals(hooks.ALLOCATABLE.upstream):
-        return [f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."]
+        return f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."
     reasons = search_reasons(view, attempt)
     if reasons:
         text = reasons[0][0] if len(reasons) == 1 else ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
-        return [f"{name} fits no node: {text}.", *nearest_node_facts(view, attempt, visit)]
+        return f"{name} fits no node: {text}{nearest_node_words(view, attempt, visit)}."
     if attempt.nodes:
-        return [f"{name} fits no node: {blame or 'no node has enough allowed victims'}."]
-    return [f"{name} was not placed: {blame}."] if blame else []
+        return f"{name} fits no node: {blame or 'no node has enough allowed victims'}."
+    return f"{name} was not placed: {blame}." if blame else ""
 
 
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:

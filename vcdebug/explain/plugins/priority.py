@@ -16,6 +16,8 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import PriorityRank, higher_first, rank_candidate
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_before, job_of, task_of, tasks_of
+from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.workloads import volcano_job_of
 
 LOWER_FORMULA = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")
@@ -82,11 +84,14 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
     advice = Advice.for_owner(f"Give {job.uid} a PriorityClass above {least}.")
     pod = max(job.tasks.values(), key=lambda each: each.priority, default=None)
-    if pod is not None and pod.priority > least and not job.pod_group.priority_class_name:
-        uncounted = f"priority {pod.priority} of its pods does not count"
-        text += f" (the PodGroup of {job.uid} has no priorityClassName; {uncounted})"
-        if name := pod.pod.spec.get("priorityClassName") or "":
-            words = f"Set priorityClassName {name} on PodGroup {job.name}, as its pods have it."
+    own, name = job.pod_group.priority_class_name, "" if pod is None else pod.pod.spec.get("priorityClassName") or ""
+    if pod is not None and pod.priority > least and (not own or name != own):
+        has = f"priorityClassName {own}" if own else "no priorityClassName"
+        text += f" (PodGroup {job.name} has {has}; priority {pod.priority} of {pod.name} does not count)"
+        if name:
+            vcjob = volcano_job_of(view.recording.snapshot, job.pod_group.manifest)
+            place = f"PodGroup {job.name}" if vcjob is None else f"Job {name_of(vcjob)} (spec)"
+            words = f"Set priorityClassName {name} on {place}, as {pod.name} has it."
             edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
             advice = Advice.for_owner(words, edit)._replace(repairs=True)
     numbers = counts({"priority": job.priority, VICTIM_PRIORITY: least})

@@ -1,6 +1,7 @@
 """resourcequota: which quota of the namespace does not hold a job's minimum. Upstream: plugins/resourcequota."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, key_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
 NANO_PER_UNIT: Final = 10**9
@@ -178,6 +179,11 @@ class ExhaustedQuota(Struct, frozen=True):
         size, room = _format_nano(self.name, self.request), count_noun(self.fitting, "more pod")
         return f"{used}: room for only {room} of {size}." if self.fitting else f"{used}: no room for a pod of {size}."
 
+    def describe_total(self, pods: int) -> str:
+        """What this many pods, whose requests are `request` in all, ask of the quota, in a sentence."""
+        total = _format_nano(self.name, self.request)
+        return f"Its {pods} pods ask {total} {self.name} in total; ResourceQuota {self.quota} allows {self.hard}."
+
     @property
     def fitting(self) -> int:
         """The number of further pods for which the quota has room."""
@@ -223,6 +229,40 @@ def exhausted_quotas(
             if name in hard and nano_value(used) + max(pods * added, 1) > nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
                 yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, added)
+
+
+def quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice) if a ResourceQuota has no room for the pods of a Volcano Job that no policy terminated."""
+    namespace, tasks = key_of(job).partition("/")[0], object_list(spec_of(job).get("tasks"))
+    templates = (object_in(task.get("template")) for task in tasks)
+    amounts = [pod_quota_amounts(Pod({"metadata": {}, **template})) for template in templates]
+    quota = next((one for each in amounts for one in exhausted_quotas(recording, namespace, each)), None)
+    ends = "Its controller terminates a Volcano Job after 15 tries to create its pods"
+    queued = "it keeps a PodGroup Pending until the quota has room for its minResources"
+    configured = RESOURCEQUOTA in recording.conf.plugin_names()
+    if quota is None:
+        return _quota_of_all_pods(recording, job, amounts, ends)
+    words = "Create the job again once the quota has room" if configured else f"Add plugin {RESOURCEQUOTA}: {queued}"
+    return (quota.describe_usage(), f"{ends}."), (Advice.cluster_admin(f"{words}."), *quota.advice(1))
+
+
+def _quota_of_all_pods(
+    recording: Recording, job: JsonObject, amounts: Sequence[Mapping[str, int]], ends: str
+) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice) if a ResourceQuota never has room for all pods of a Volcano Job; `amounts`: of a pod by task."""
+    replicas = [int(task.get("replicas") or 1) for task in object_list(spec_of(job).get("tasks"))]
+    pods, total = sum(replicas), Counter[str]()  # exact: ints
+    for count, each in zip(replicas, amounts, strict=True):
+        total.update({name: count * amount for name, amount in each.items()})
+    quota = next(exhausted_quotas(recording, key_of(job).partition("/")[0], total), None)
+    if quota is None:
+        return (), ()
+    minimum, admits = int(spec_of(job).get("minAvailable") or pods), ""
+    if RESOURCEQUOTA in recording.conf.plugin_names() and minimum < pods:
+        admits = f"; plugin {RESOURCEQUOTA} admits by minResources (minAvailable {minimum}), not by all replicas"
+    change = f"hard.{quota.name} {quota.hard} -> {quota.raised_hard(1)} for its {pods} pods"
+    words = f"ResourceQuota {quota.quota}: {change}, or create the job again with fewer replicas."
+    return (quota.describe_total(pods), f"{ends}{admits}."), (Advice.cluster_admin(words),)
 
 
 def pod_quota_amounts(pod: Pod) -> dict[str, int]:

@@ -23,6 +23,7 @@ ALREADY_PLACED = (
 PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:all_hidden",
     "vcdebug.explain.pending.gates.other_groups:pods_elsewhere",
+    "vcdebug.explain.pending.gates.other_groups:unused_group",
     "vcdebug.explain.pending.gates.other_groups:pods_outside",
     "vcdebug.explain.pending.gates.admission:admission",
     "vcdebug.explain.pending.gates.validity:validity",

@@ -35,6 +35,7 @@ from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import key_of, name_of, owner_names, owners_of, status_of
+from vcdebug.snapshot.workloads import volcano_job_of
 
 PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
@@ -142,8 +143,10 @@ def _quota_facts(view: JobView) -> Iterator[str]:
             request = sum_resources(task.resreq for task in view.tasks.values()).get(name.removeprefix("requests."))
             used = (status.get("used") or {}).get(name)
             if request > 0 and used is not None:
-                pods = f"{count_noun(len(view.tasks), 'pod')} {verb_for(len(view.tasks), 'exists')} all the same"
-                yield f"Its {pods}: ResourceQuota {name_of(quota)} counts {used} of {hard} {name} as used meanwhile."
+                pods = f"{count_noun(len(view.tasks), 'pod')} {verb_for(len(view.tasks), 'exists')} already"
+                is_volcano_job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest) is not None
+                rule = "" if is_volcano_job else "; a Volcano Job creates its pods only once admitted"
+                yield f"Its {pods}, and ResourceQuota {name_of(quota)} counts {used} of {hard} {name} as used{rule}."
                 return
 
 

@@ -25,12 +25,11 @@ from vcdebug.explain.component_reports import (
     known_report,
 )
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, ungrouped_pods, unmade_workloads
-from vcdebug.explain.plugins.resourcequota import exhausted_quotas, pod_quota_amounts
+from vcdebug.explain.plugins.resourcequota import quota_that_ended
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
-from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import iter_unscheduled_messages
 from vcdebug.snapshot.kinds import WORKLOAD_NAMES
@@ -205,7 +204,7 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     if subject.job:
         verb = verb_for(len(pods), "names")
         reason = f"{count_noun(len(pods), 'pod')} {verb} this PodGroup, which is not in this snapshot"
-        facts = _same_name_facts(recording, subject)
+        facts = (*_made_group_facts(pods), *_same_name_facts(recording, subject))
     else:
         reason = "it has no PodGroup, so no Volcano job contains it"
         facts = (f"Annotation {GROUP_ANNOTATION} is missing.",)
@@ -217,6 +216,15 @@ def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: l
     headline, numbers = pending_headline(subject.job or subject.pod or "", reason), counts({"pods": len(pods)})
     recreate = _recreation_advice(recording, pods) if subject.job else (_controller_advice(pods),)
     return Finding(Cause.NO_POD_GROUP, headline, numbers, evidence, (Advice.for_owner(advice), *recreate), facts=facts)
+
+
+def _made_group_facts(pods: Sequence[Pod]) -> Iterator[str]:
+    """Yields a sentence if Volcano's controller gives the PodGroup's name to that of the pods' owner."""
+    for pod in pods[:1]:
+        for owner, name in zip(owners_of(pod.manifest)[:1], owner_names(pod.manifest), strict=False):
+            if pod.annotations.get(GROUP_ANNOTATION) == f"{MADE_GROUP_PREFIX}{owner.get('uid')}":
+                controller = "Volcano's controller makes a PodGroup of this name"
+                yield f"{controller} for {name}, which {pod.name} names: it was deleted, or not made yet."
 
 
 def _controller_advice(pods: Sequence[Pod]) -> Advice:
@@ -237,7 +245,7 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     owner_name, name = owner_names(owned[0][0].manifest)[0], f"{MADE_GROUP_PREFIX}{owner.get('uid')}"
     group_name = owned[0][0].annotations.get(GROUP_ANNOTATION, "")
     controller_fact = "Volcano's controller makes none for pods that name"
-    if not group_name.startswith(MADE_GROUP_PREFIX) or group_name == name:
+    if not group_name.startswith(MADE_GROUP_PREFIX):
         return (Advice.from_outside(f"Find out why {owner_name} has no PodGroup {group_name}; {controller_fact} one."),)
     namespace = owned[0][0].namespace
     edits = [
@@ -246,7 +254,8 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     ]
     pronoun = "it" if len(owned) == 1 else "them"
     words = f"Delete {join_names(pod.name for pod, _ in owned)}: {owner_name} creates {pronoun} again, with a PodGroup"
-    return (Advice.for_owner(f"{words} ({controller_fact} an earlier one).", *edits)._replace(repairs=True),)
+    gone = "one that is gone" if group_name == name else "an earlier one"
+    return (Advice.for_owner(f"{words} ({controller_fact} {gone}).", *edits)._replace(repairs=True),)
 
 
 def new_group_text(recording: Recording) -> str:
@@ -342,23 +351,8 @@ def ended_job(
         advice.append(Advice.for_owner(words))
     policy_facts, policy_advice = ending_policies(owner, phase, retried=retried)
     if phase == "Terminated" and not policy_facts:
-        policy_facts, policy_advice = _quota_that_ended(recording, owner)
+        policy_facts, policy_advice = quota_that_ended(recording, owner)
     return reason, [*facts, *policy_facts, *_flow_facts(recording, owner)], [*policy_advice, *advice]
-
-
-def _quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
-    """(facts, advice) if a ResourceQuota has no room for the pods of a Volcano Job that no policy terminated."""
-    namespace = key_of(job).partition("/")[0]
-    templates = (object_in(task.get("template")) for task in object_list(spec_of(job).get("tasks")))
-    amounts = (pod_quota_amounts(Pod({"metadata": {}, **template})) for template in templates)
-    quota = next((one for each in amounts for one in exhausted_quotas(recording, namespace, each)), None)
-    if quota is None:
-        return (), ()
-    ends = "Its controller terminates a Volcano Job after 15 tries to create its pods"
-    queued = "it keeps a PodGroup Pending until the quota has room for its minResources"
-    configured = RESOURCEQUOTA in recording.conf.plugin_names()
-    words = "Create the job again once the quota has room" if configured else f"Add plugin {RESOURCEQUOTA}: {queued}"
-    return (quota.describe_usage(), f"{ends}."), (Advice.cluster_admin(f"{words}."), *quota.advice(1))
 
 
 def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:

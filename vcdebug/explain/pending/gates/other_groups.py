@@ -85,7 +85,22 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
             fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
         advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
         return fact, advice._replace(repairs=True)
-    return None
+    return _queue_of_pods(view)
+
+
+def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
+    """(fact, advice) if all pods name another queue than the PodGroup, the only object whose queue is read."""
+    group, own = view.job.pod_group, view.queue.name
+    named = {task.pod.annotations.get(QUEUE_ANNOTATION, "") for task in view.tasks.values()}
+    queue = named.pop() if len(named) == 1 else ""
+    if queue == own or queue not in view.session.queues:
+        return None
+    owner = "" if group.name.startswith(MADE_GROUP_PREFIX) else next(iter(owner_names(group.manifest)), "")
+    field = OPERATORS.get(owner.partition(" ")[0], Operator(())).queue
+    lasting = f", and {field or 'the queue'} in {owner}, from which it is made" if owner else ""
+    fact = f"Its pods name queue {queue} ({QUEUE_ANNOTATION}), but only that of PodGroup {group.name} counts: {own}."
+    words = f"Set spec.queue of PodGroup {group.name} to {queue}{lasting}."
+    return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}")._replace(repairs=True)
 
 
 def minimum_source(group: JsonObject) -> str:
@@ -303,6 +318,36 @@ def pods_elsewhere(view: JobView) -> Finding | None:
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
 
 
+def unused_group(view: JobView) -> Finding | None:
+    """The finding if a PodGroup has no pods, since those of its owner name another one; else None."""
+    group, users = view.job.pod_group, _pods_in_other_groups(view)
+    if not users:
+        return None
+    names, verb = join_names((task.name for task in users), 2), verb_for(len(users), "names")
+    others = join_names(dict.fromkeys(task.job.partition("/")[2] for task in users), 2)
+    owner, is_made = next(iter(owner_names(group.manifest))), group.name.startswith(MADE_GROUP_PREFIX)
+    kind, state = owner.partition(" ")[0], f"It is {_reservation(view)} of queue {view.queue.name}"
+    who = f"Volcano's controller makes one for each {kind}" if is_made else f"The controller of {owner} made it"
+    facts = (f"{who}, whatever its pods name in {GROUP_ANNOTATION}.", f"{state}{_waiting_words(view)}.")
+    advice = _deletion(view)
+    if not is_made:
+        edits = (f"Pod/{task.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}" for task in users)
+        advice = Advice.for_owner(f"Create {names} with PodGroup {group.name} as {GROUP_ANNOTATION}.", *edits)
+    headline = CauseHeadline(f"PodGroup {view.job.uid}", "has no pods", f"{names} {verb} {others}")
+    evidence = opening_evidence(view.recording, f"{names} {verb_for(len(users), 'is')} in {others}")
+    numbers = counts({"pods.valid": 0, "job.minAvailable": view.job.min_available})
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice,), facts=facts)
+
+
+def _pods_in_other_groups(view: JobView) -> list[TaskInfo]:
+    """The pods that the owner of a PodGroup without pods has in other PodGroups."""
+    group = view.job.pod_group
+    owners = {str(owner.get("uid")) for owner in owners_of(group.manifest)} if not view.tasks else set[str]()
+    tasks = view.recording.timeline.tasks.values() if owners else ()
+    named = [task for task in tasks if task.job and task.namespace == group.namespace]
+    return [task for task in named if owners & {str(owner.get("uid")) for owner in owners_of(task.pod.manifest)}]
+
+
 def pods_outside(view: JobView) -> Finding | None:
     """The finding if the workload of a PodGroup without pods has pods of another scheduler; else None."""
     group, names = view.job.pod_group, view.recording.snapshot.flags.scheduler_names
@@ -339,8 +384,7 @@ def ended_workload(view: JobView) -> Finding | None:
             elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
                 reason += f"; PodGroup {group.name} is left {_reservation(view)}"
                 told = [*_left_group_facts(view), *told]
-                words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
-                advice.append(Advice.queue_admin(words))
+                advice.append(_deletion(view))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
             return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(told))
@@ -373,10 +417,20 @@ def _left_group_facts(view: JobView) -> Iterator[str]:
     """Yields a sentence: how far the PodGroup is from its gang, and which jobs of its queue are not admitted."""
     have = join_names(f"{task.name} ({task.status.upstream_name})" for task in view.tasks.values())
     short = f"It asks {count_noun(view.job.min_available, 'pod')} (minMember) and has {have or 'none'}"
+    yield f"{short}, so it never becomes ready{_waiting_words(view)}."
+
+
+def _waiting_words(view: JobView) -> str:
+    """`; not admitted in queue q: ml/a`: the other jobs of the queue that wait for admission; empty without any."""
     others = (job for job in view.session.jobs.values() if job.queue == view.queue.name and job is not view.job)
     waiting = [job.uid for job in others if job.pod_group.phase == PENDING and job.tasks]
-    meanwhile = f"; not admitted in queue {view.queue.name}: {join_names(waiting, 3)}" if waiting else ""
-    yield f"{short}, so it never becomes ready{meanwhile}."
+    return f"; not admitted in queue {view.queue.name}: {join_names(waiting, 3)}" if waiting else ""
+
+
+def _deletion(view: JobView) -> Advice:
+    group = view.job.pod_group
+    words = f"Delete PodGroup {group.name}: kubectl -n {group.namespace} delete podgroup {group.name}"
+    return Advice.queue_admin(words)
 
 
 def _left_pods(view: JobView) -> Iterator[str]:

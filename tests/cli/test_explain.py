@@ -210,6 +210,19 @@ def test_lack_of_room_is_not_a_further_blocker_where_a_missing_action_would_make
     assert "Also:" not in missing
 
 
+def test_room_that_is_reserved_for_a_pod_of_the_same_job_is_not_to_be_freed_for_the_others() -> None:
+    answer = call(["explain", str(recorded_path("threads/3990-elastic-job-keeps-its-gpus")), "team/demo-2"])[1]
+    assert "Suggested fixes for the pods that are still Pending (not tested on this snapshot)" in answer
+    assert "Free 8 nvidia.com/gpu on g1" not in answer
+
+
+def test_a_pod_is_bound_once_enough_of_too_many_victims_have_terminated() -> None:
+    answer = call(["explain", str(recorded_path("threads/5984-gangpreempt-evicts-ten-for-one")), "team/preemptor"])[1]
+    assert "The pod is bound after enough of team/victim-0, team/victim-1," in answer
+    every = call(["explain", str(recorded_path("threads/2772-two-tasks-against-one-pod")), "team/high-job"])[1]
+    assert "The pods are bound after team/low-job-0 has terminated." in every
+
+
 @pytest.mark.parametrize("case", ["causes/preempt-not-configured", "causes/victims-protected-by-gang"])
 def test_a_limit_that_is_the_whole_cluster_is_no_further_blocker_beside_full_nodes(case: str) -> None:
     assert "its queue research uses 64" not in call(["explain", str(recorded_path(case))])[1]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_odds import free_choice
 from tests.recorded import bundled, recorded_path
+from vcdebug.explain.answer import NO_OTHER_OUTCOMES
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
@@ -84,9 +85,31 @@ def test_another_outcome_has_the_reason_and_the_first_fact_of_its_own_answer(thr
     assert told in other_outcomes(recording, job).releases
 
 
+@pytest.mark.parametrize(
+    ("thread", "job", "fix"),
+    [
+        (
+            "3990-elastic-job-keeps-its-gpus",
+            "team/demo-2",
+            "Tested under v1.13.0: Queue queue2: add 8 cpu and 32Gi",
+        ),
+        ("5984-gangpreempt-evicts-ten-for-one", "team/preemptor", "Tested under v1.14.4: Configuration: actions ->"),
+        ("4533-topology-aware-preemption-across-racks", "team/high", ""),
+        ("2976-preempt-against-anti-affinity", "team/high", ""),
+    ],
+)
+def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_there(
+    thread: str, job: str, fix: str
+) -> None:
+    found = other_outcomes(replay_cycle(load_snapshot(recorded_path(f"threads/{thread}"))), job)
+    assert found.fix.startswith(fix)
+    assert bool(fix) == bool(found.fix)
+    assert found.warnings[-1] == (found.fix or found.releases)
+
+
 def test_a_named_release_is_not_compared_with_others() -> None:
     recording = replay_cycle(snapshot_at_release(queue_without_node_group(), "v1.15.1"))
-    assert other_outcomes(recording, "default/job") == ("", "", "")
+    assert other_outcomes(recording, "default/job") == NO_OTHER_OUTCOMES
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_refused_node_lists_its_cards_and_their_holders() -> None:
         if check.is_refused
     ]
     assert shown is not None
-    assert ("asks for 1 card with 12288 memory", "no ascend device available") == (shown.formula, shown.note)
+    assert ("asks for 1 card with 12288 of its memory", "no ascend device available") == (shown.formula, shown.note)
     assert [("n1-a", ("███████░░░░░", 12288, 21527, 0, 1, 4), "its memory is short; held by uid-r-0")] == [
         (term.name, term.figures, term.note) for term in shown.terms
     ]

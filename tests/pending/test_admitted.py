@@ -10,6 +10,7 @@ from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.questions.holders import find_next_job
 from vcdebug.framework.record import CloseEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -229,3 +230,10 @@ def test_of_nodes_that_lack_as_much_the_one_with_pods_of_other_jobs_is_named() -
     facts = explain_by_name(recording, "default/j").dominant.facts
     assert "In use on n2 (cpu): default/thief-0 5, default/thief-1 5." in facts
     assert "2 of the 3 pods that minMember requires already run." in facts
+
+
+def test_the_next_job_is_not_denied_where_jobs_have_no_pods_yet() -> None:
+    conf = conf_of("gang", "predicates", actions="enqueue, allocate")
+    reply = find_next_job(replay_cycle(cluster(node("n1"), pod_group("j", phase="Inqueue"), conf=conf)))
+    assert reply.sentence == "No pod is Pending; no pods exist yet of default/j."
+    assert find_next_job(replay_cycle(cluster(node("n1"), conf=conf))).sentence == "No Pending jobs."

@@ -59,15 +59,15 @@ def of_npus_in_use() -> Snapshot:
         (
             of_two_cards,
             True,
-            "1 card with 500 memory; no card of n1 qualifies (1 card: its memory is short, 100 of 1000 free; 1 card: ",
+            "1 card with 500 of its memory; no card of n1 qualifies (1 card: only 100 of 1000 memory free; 1 card: ",
         ),
         (of_instances, False, "no card of n1 qualifies (2 cards: no instance of that size is left)"),
         (
             of_shared_memory,
             False,
-            "1001 memory of one card; no card of n1 qualifies (1 card: its memory is short, 1000 of 1000 free)",
+            "1001 memory of one card; no card of n1 qualifies (1 card: only 1000 of 1000 memory free)",
         ),
-        (of_npus_in_use, True, "no card of n1 qualifies (1 card: its memory is short, 0 of 21527 free)"),
+        (of_npus_in_use, True, "no card of n1 qualifies (1 card: only 0 of 21527 memory free)"),
     ],
 )
 def test_unsuitable_cards_are_listed_by_what_they_lack(
@@ -127,9 +127,7 @@ SETTLED = "asks the memory of one card from all of them"
 
 def test_one_card_too_small_for_what_another_one_settles_is_named_with_an_amount_that_fits() -> None:
     found = of_cards(800, 1000)
-    words = (
-        "The pod asks 2 cards with 1000 memory; 1 of 2 cards of n1 qualify (1 card: its memory is short, 800 of 800 "
-    )
+    words = "The pod asks 2 cards with 1000 of its memory; 1 of 2 cards of n1 qualify (1 card: only 800 of 800 "
     assert words in found.full_text
     assert f"v1.12.2 {SETTLED} (fixed in v1.14.0)" in found.full_text
     (state,) = [one for one in found.advised if one.text.startswith("State volcano.sh/vgpu-memory 800 per card")]
@@ -161,19 +159,16 @@ def test_the_memory_of_one_card_is_not_blamed_for_cards_of_another_kind(asked: s
 @pytest.mark.parametrize("memory", ["0", "500m"])
 def test_memory_of_no_whole_amount_without_a_number_of_cards_is_explained(memory: str) -> None:
     found = of_kinds("NVIDIA", memory=memory, used=100)
-    assert "no card of n1 qualifies (1 card: its memory is short, 700 of 800 free" in found.full_text
+    assert "no card of n1 qualifies (1 card: only 700 of 800 memory free" in found.full_text
     assert not any(words.startswith("State ") for words in found.advice_texts)
 
 
 def test_too_few_suitable_cards_are_counted_where_the_release_settles_nothing() -> None:
     for found in (of_cards(800, 1000, memory="900"), of_cards(800, 1000, memory="900", release="v1.15.1")):
-        assert (
-            "2 cards with 900 memory; 1 of 2 cards of n1 qualify (1 card: its memory is short, 800 of"
-            in found.full_text
-        )
+        assert "2 cards with 900 of its memory; 1 of 2 cards of n1 qualify (1 card: only 800 of" in found.full_text
         assert SETTLED not in found.full_text
     busy = of_cards(1000, 1000, used=100)
-    assert "1 of 2 cards of n1 qualify (1 card: its memory is short, 900 of 1000 free)" in busy.full_text
+    assert "1 of 2 cards of n1 qualify (1 card: only 900 of 1000 memory free)" in busy.full_text
     assert SETTLED not in busy.full_text
 
 

@@ -267,7 +267,7 @@ def test_missing_action_is_named_with_the_victims_for_this_job_only() -> None:
     full = [*running("a", "n1"), *running("b", "n2")]
     found = asked([*nodes("n1", "n2"), *full, *wanted_as("other", priority_class="high"), *wanted()])
     assert "action-not-configured" == found.cause_code
-    placed = r"With preempt \(replayed\): 1 pod placed on (n\d)"
+    placed = r"With preempt \(replayed\): reserves room for 1 pod on (n\d)"
     told = rf"{placed}; evicts default/([ab])-\d for it, and 1 pod for other jobs\."
     match = re.fullmatch(told, found.dominant.facts[1])
     assert match is not None, found.dominant.facts

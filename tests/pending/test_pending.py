@@ -114,7 +114,8 @@ def test_a_misspelt_switch_is_named_where_it_matters() -> None:
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
     found = explain_by_name(case("preempt-not-configured"), "ml/fraud-model")
     assert (
-        "With preempt (replayed): 1 pod placed on cpu-01; evicts ml/etl-nightly-1-worker-0 for it." in found.full_text
+        "With preempt (replayed): reserves room for 1 pod on cpu-01; evicts ml/etl-nightly-1-worker-0 for it."
+        in found.full_text
     )
 
 

@@ -344,7 +344,7 @@ def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway
 def test_a_gang_that_lacks_room_for_one_pod_is_told_what_is_short_in_total() -> None:
     found = asked([*nodes("n1", "n2"), *wanted(5)])
     assert "gang-discard" == found.cause_code
-    assert "The 5 pods ask 20 cpu in total; 16 is free on all nodes (4 short)." in found.dominant.facts
+    assert "The 5 pods ask 20 cpu in total; 16 is free on all nodes together (4 short)." in found.dominant.facts
     assert "Free 4 cpu, or add a node that has it." in found.advice_texts
 
 

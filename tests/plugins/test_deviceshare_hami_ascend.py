@@ -440,7 +440,7 @@ def test_in_a_first_cycle_no_node_has_a_ledger() -> None:
 def test_the_cards_of_a_node_are_drawn() -> None:
     ssn = opened(npus(), held(f"b,{WORD},12288,2:;"), limited(asks("1", "12288"), asks("1")), limited(asks("2", "1")))
     shown = card_overview(ledger(ssn), Pod(limited(asks("1", "12288"), asks("1"))))
-    assert "1 card with 12288 memory, then 1 card with 21527 memory" == shown.request
+    assert "1 card with 12288 of its memory, then 1 card with 21527 of its memory" == shown.request
     figures = [
         (one.name, one.memory, one.used_memory, one.used_cores, one.users, one.most_users) for one in shown.cards
     ]

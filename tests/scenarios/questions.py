@@ -240,7 +240,10 @@ QUESTIONS = (
     Question(
         3861,
         "action-not-configured",
-        ("reclaim is not in actions (enqueue, allocate, backfill)", "With reclaim (replayed): 1 pod placed on n1"),
+        (
+            "reclaim is not in actions (enqueue, allocate, backfill)",
+            "With reclaim (replayed): reserves room for 1 pod on n1",
+        ),
         {"pods.placed": 1, "victims": 1},
         advice="Add reclaim to actions",
     ),
@@ -325,7 +328,7 @@ QUESTIONS = (
     Question(
         4528,
         "predicates-unresolvable",
-        ("Queue plain has no node group", "and in strict mode those without a group (n3)"),
+        ("Queue plain has no node group", "and, since strict is true, those without a group (n3)"),
         {"nodes.unresolvable": 3},
         advice="Set strict: false in the arguments of nodegroup",
     ),

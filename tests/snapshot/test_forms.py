@@ -15,6 +15,7 @@ import yaml
 import zstandard
 
 from tests.builders import cluster, node, pod_group, pods, priority_class, queue
+from tests.recorded import recorded, recorded_path
 from tests.snapshot.damage import MEBIBYTE, tar_of, zip_of
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.pending.doubts import doubt_of_input
@@ -175,6 +176,11 @@ def test_another_file_is_refused_with_what_it_is_and_the_command_that_helps(name
     with pytest.raises(SnapshotError) as refused:
         load_snapshot(put(tmp_path, name, form))
     assert words in f"{refused.value} {refused.value.hint}"
+
+
+def test_a_plugin_that_is_not_replayed_leaves_every_answer_in_doubt() -> None:
+    recording = recorded(recorded_path("threads/4446-plugin-of-the-vendor"))
+    assert doubt_of_input(recording).startswith("plugin volcano-npu_v7.0.RC1_linux-x86_64 is not replayed")
 
 
 @pytest.mark.parametrize(

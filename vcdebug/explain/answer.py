@@ -482,15 +482,17 @@ class OtherOutcomes(NamedTuple):
     """Under which releases it has another outcome, if the snapshot names none."""
     agreement: str = ""
     """That the newest patch of each release gives the same outcome, if the snapshot names none."""
+    fix: str = ""
+    """What places the job under those releases, if it stays Pending under them only."""
 
     @property
     def warnings(self) -> Sequence[str]:
         """The texts that say why the job may have another outcome on the cluster."""
-        return [text for text in (self.chance, self.releases) if text]
+        return [text for text in (self.chance, self.releases, self.fix) if text]
 
     def build_document(self) -> dict[str, object]:
         """The warnings as members of an answer's JSON document."""
-        texts = {"chance": self.chance, "otherReleases": self.releases}
+        texts = {"chance": self.chance, "otherReleases": self.releases, "otherReleasesFix": self.fix}
         return {key: text for key, text in texts.items() if text}
 
 

@@ -67,6 +67,12 @@ def invalid_jobs(recording: Recording) -> dict[JobId, None]:
     return dict.fromkeys(job for job, event in first.items() if event.result and not event.result["pass"])
 
 
+def other_invalid_jobs(recording: Recording, job: JobId) -> list[JobId]:
+    """The other invalid jobs of the job's namespace, which compete with it for its quotas."""
+    namespace, _, _ = job.partition("/")
+    return [one for one in invalid_jobs(recording) if one != job and one.startswith(f"{namespace}/")]
+
+
 def _is_served(recording: Recording, job: JobInfo) -> bool:
     """Whether each pod of the job has a node or is finished; pods that were being deleted before do not count."""
     opening = recording.timeline.opening_tasks

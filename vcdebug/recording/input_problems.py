@@ -19,7 +19,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.plugins import CAPACITY, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
-from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.problems import PLUGIN_NOT_REPLAYED, Problem
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 
@@ -93,7 +93,7 @@ def _unreplayed_plugins(conf: SchedulerConf) -> Iterator[Problem]:
     for name in conf.plugin_names():
         if name not in PLUGINS:
             effect = "its votes, orders and scores are missing from the replay"
-            yield Problem(CONF_FILE, "tiers", name, "this plugin is not replayed", effect)
+            yield Problem(CONF_FILE, "tiers", name, PLUGIN_NOT_REPLAYED, effect)
 
 
 def _both_quota_plugins(conf: SchedulerConf) -> Iterator[Problem]:

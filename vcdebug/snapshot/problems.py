@@ -28,6 +28,9 @@ REST_IGNORED, OBJECTS_MISSING = "the rest of the file is ignored", "objects are 
 """Effects of faults after which objects of a file are missing, so that no answer is certain."""
 META_NOT_READ = "is not read with a single file"
 """The fault of a meta.json beside a snapshot that is one file."""
+PLUGIN_NOT_REPLAYED = "this plugin is not replayed"
+DOUBTED_FAULTS = (META_NOT_READ, PLUGIN_NOT_REPLAYED)
+"""Faults for which each answer says that it can be wrong."""
 MAX_ALIKE = 5
 """Maximum number of listed Problems of one sort; further ones are only counted."""
 

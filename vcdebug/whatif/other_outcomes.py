@@ -20,6 +20,8 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
 from vcdebug.snapshot.object_checks import missing_kinds
+from vcdebug.whatif.fixes.plan import describe_short_plan
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed, tie_before
 
 RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
@@ -56,7 +58,7 @@ def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
         return OtherOutcomes(chance)
     newest = _draws_under(recording, NEWEST_PATCHES)
     if _indices_by_difference(recording, newest, job):
-        return OtherOutcomes(chance, _release_sentence(recording, job))
+        return OtherOutcomes(chance, _release_sentence(recording, job), fix=_fix_of_older(recording, job))
     return OtherOutcomes(chance, agreement=AGREEMENT if None not in newest else "")
 
 
@@ -174,6 +176,18 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
         outcome = _words_under(recording, tags[0], job, words, with_fact=is_only)
         clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
     return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
+
+
+def _fix_of_older(recording: Recording, job: JobId) -> str:
+    """The first fix of a placed job under the newest release that leaves it Pending; empty if none is found."""
+    pending = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job).get(PENDING)
+    if not pending or not explain_by_name(recording, job).scheduled:
+        return ""
+    release = release_at_tag(SUPPORTED_TAGS[pending[0]])
+    with disposing(_replay_under(recording, release)) as run:
+        search = search_few_fixes(run, explain_by_name(run, job))
+        proven = [plan for plan in short_plans(search) if plan.is_proven] if search is not None else []
+        return f"Tested under {release.display_name()}: {describe_short_plan(proven[0])}" if proven else ""
 
 
 def _words_under(recording: Recording, index: int, job: JobId, words: str, *, with_fact: bool) -> str:

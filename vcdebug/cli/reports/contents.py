@@ -18,7 +18,7 @@ from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import read_vgpu_names
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.object_checks import completeness_problems
-from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.problems import DOUBTED_FAULTS, Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.settings import RELEASE_FIELDS
 from vcdebug.snapshot.snapshot import Snapshot
@@ -195,7 +195,7 @@ def input_problem_lines(recording: Recording, explanation: Explanation | None = 
     problems = list(input_problems(recording))
     if explanation is not None:
         fields = RELEASE_FIELDS if explanation.release.stated_name else ()
-        stated = explanation.dominant.stated_problems
+        stated = [*explanation.dominant.stated_problems, *(one for one in problems if one.what in DOUBTED_FAULTS)]
         problems = [problem for problem in problems if problem.field not in fields and problem not in stated]
     if len(problems) > MAX_PROBLEMS_SHOWN:
         yield make_paragraph(f"{count_noun(len(problems), 'input problem')} (list: vcdebug inspect)", "bad")

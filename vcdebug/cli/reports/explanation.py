@@ -101,6 +101,8 @@ def explanation_blocks(
     yield from fixes
     if advice and not fixes:
         title = OUTSIDE_TITLE if is_all_outside(explanation) else UNTRIED_TITLE
+        # A placed job has further blockers only of pods beyond those that it needs.
+        title = OTHER_PODS_TITLE if explanation.scheduled and explanation.contributing else title
         yield from advice_blocks(explanation, title, verbose=verbose)
     if verbose:
         blockers = (f"- {finding.reason} ({finding.cause})" for finding in explanation.contributing)
@@ -153,6 +155,7 @@ def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
 
 
 UNTRIED_TITLE = "Suggested fixes (not tested on this snapshot)"
+OTHER_PODS_TITLE = "Suggested fixes for the pods that are still Pending (not tested on this snapshot)"
 OUTSIDE_TITLE = "Suggested fixes (no replay can test them)"
 
 

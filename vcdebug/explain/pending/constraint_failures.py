@@ -343,6 +343,9 @@ def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> t
     nearest, add_nodes = fits.nearest_node, Advice.add_nodes(fits.task.init_resreq)
     if nearest is None or not nearest.short:
         return refusal_advice or (add_nodes,)
-    free = Advice.queue_admin(f"Free {join_named_amounts(nearest.short)} on {nearest.name}.")
+    # What is freed where room is reserved for another pod of the job goes to that pod.
+    pipelined = (task.node_name for task in fits.view.placed_tasks if task.status is TaskStatus.PIPELINED)
+    amounts = join_named_amounts(nearest.short)
+    free = [] if nearest.name in pipelined else [Advice.queue_admin(f"Free {amounts} on {nearest.name}.")]
     of_failures = (line for failure in failures for line in failure.advice)
-    return tuple(dict.fromkeys((*of_failures, free, add_nodes, *refusal_advice)))
+    return tuple(dict.fromkeys((*of_failures, *free, add_nodes, *refusal_advice)))

@@ -16,7 +16,7 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
+from vcdebug.plugins import CAPACITY, OVERCOMMIT, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
@@ -239,6 +239,9 @@ def doubt_of_input(recording: Recording) -> str:
     doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
     if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
+    if plugins := [name for name in recording.conf.plugin_names() if name not in PLUGINS]:
+        subject = f"plugin {plugins[0]} is" if len(plugins) == 1 else f"plugins {join_names(plugins)} are"
+        doubts.append(f"{subject} not replayed, and may reject or place otherwise")
     damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
     doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]
     doubts += [f"{one.file} {one.what}; {one.effect}" for one in recording.own_problems if one.what == META_NOT_READ]

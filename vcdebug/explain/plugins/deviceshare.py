@@ -101,7 +101,7 @@ def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardStat
 
 
 def _format_request(request: ContainerRequest) -> str:
-    memory = f"{request.memory} memory" if request.percentage is None else f"{request.percentage}% of its memory"
+    memory = f"{request.memory} of its memory" if request.percentage is None else f"{request.percentage}% of its memory"
     memory = "all of its memory" if request.percentage == WHOLE_CARD else memory
     cores = f" and {request.cores} cores" if request.cores else ""
     return f"{request.number} {'card' if request.number == 1 else 'cards'} with {memory}{cores}"
@@ -326,7 +326,7 @@ def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advic
 
 def _format_lacks(drawing: CardOverview) -> str:
     lacks = Counter(
-        f"{card.refusal}, {card.memory - card.used_memory} of {card.memory} free"
+        f"only {card.memory - card.used_memory} of {card.memory} memory free"
         if card.refusal == MEMORY_SHORT
         else card.refusal
         for card in drawing.cards

@@ -274,7 +274,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
     if shortage is not None:
         name, requested, available = shortage
         request, free = amount_text.format_amounts_apart(name, requested, available)
-        gap = f"{free} is free on all nodes ({amount_text.format_amount(name, requested - available)} short)"
+        gap = f"{free} is free on all nodes together ({amount_text.format_amount(name, requested - available)} short)"
         facts.append(f"The {count_noun(needed, 'pod')} ask {request} {name} in total; {gap}.")
     if roles:
         reason, advice = _role_words(list(roles.values()))

@@ -112,7 +112,7 @@ def _no_affinity_failure(
     rejects = f"so {NodeGroup.name} rejects every node that belongs to a group ({rejected})"
     advice = [Advice.queue_admin(f"Queue {queue}: set spec.affinity.nodeGroupAffinity.")]
     if ungrouped:
-        rejects += f", and{' in strict mode' if verdict.strict else ''} those without a group ({ungrouped})"
+        rejects += f", and{', since strict is true,' if verdict.strict else ''} those without a group ({ungrouped})"
     if ungrouped and verdict.strict:
         strict = f"Set strict: false in the arguments of {NodeGroup.name}; the queue may then use {ungrouped}."
         advice.append(Advice.cluster_admin(strict))

@@ -243,7 +243,10 @@ def find_next_job(recording: Recording, word: str = "", seq: Seq = 0) -> Questio
     queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
     pending = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
     if not pending:
-        return QuestionReply("No Pending jobs.", data={"queues": [], "jobs": []})
+        empty = [job.uid for job in queued if not job.tasks]
+        about = explain_by_name(recording, empty[0]).first_lines if empty and seq == len(recording) else ()
+        words = f"No pod is Pending; no pods exist yet of {join_names(empty)}." if empty else ""
+        return QuestionReply(words or "No Pending jobs.", tuple(about), data={"queues": [], "jobs": []})
     queues = _sort_by_order(recording, seq, "queue", list(pending))
     jobs = {queue: _sort_by_order(recording, seq, "job", pending[queue]) for queue in queues}
     all_sheets = (

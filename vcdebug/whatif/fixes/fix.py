@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.actions import LATER_ACTIONS
 from vcdebug.amount_text import count_noun, format_number, is_quota_count
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
@@ -23,6 +22,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
+from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.quantity import milli_value, whole_value
@@ -473,7 +473,6 @@ def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     return next((group for group in groups if f"{group.namespace}/{group.name}" == job), None)
 
 
-def since_words(release: Release, action: str) -> str:
-    """`, from v1.15.0 on` for an action that older releases lack, if the snapshot names no release."""
-    change = LATER_ACTIONS.get(action)
+def since_words(release: Release, change: Change | None) -> str:
+    """`, from v1.15.0 on` for what a change added to later releases, if the snapshot names no release."""
     return f", from {change.fixed_in[0]} on" if change is not None and release.is_assumed else ""

@@ -14,6 +14,7 @@ from vcdebug.grouping import split_names
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
+from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, owners_of, spec_of, status_of
 from vcdebug.whatif.fixes import fix
@@ -129,12 +130,16 @@ def _missing_pods_fix(
 ) -> fix.Fix:
     """A fix that creates pods, and first raises the quotas that keep the controller from creating them."""
     namespace = situation.explanation.job.partition("/")[0]
-    more = (edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard))
-    changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}" for full, hard in raised]
+    all_edits = (
+        edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard)
+    )
+    others = other_invalid_jobs(situation.recording, situation.explanation.job)
+    more_for = f" (and more for {join_names(others)})" if others else ""
+    changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}{more_for}" for full, hard in raised]
     then = "the controller can then" if words.startswith("create") else "then"
     full_words = f"{join_names(changes)}; {then} {words}" if changes else capitalize_first(words)
     new_fix, kind = fix.queue_fix if changes else fix.job_fix, fix.FixKind.REPAIR
-    return new_fix(full_words, *more, *edits, causes=("not-enough-pods",), kind=kind, aspect="pods")
+    return new_fix(full_words, *all_edits, *edits, causes=("not-enough-pods",), kind=kind, aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:

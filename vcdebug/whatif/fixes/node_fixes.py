@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
+from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, LATER_ACTIONS, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Cause
@@ -314,7 +314,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         evicts = action in (PREEMPT, RECLAIM, GANG_PREEMPT)
         is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
-        since = fix.since_words(situation.recording.snapshot.release, action)
+        since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(action))
         words = f'Configuration: actions -> "{actions}" (adds {action}{since})'
         yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind)
 

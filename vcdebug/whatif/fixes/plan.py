@@ -242,4 +242,5 @@ def describe_short_plan(remedy: TriedPlan) -> str:
     evicts_for_it = remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts")
     joint = "; for it the cycle " if evicts_for_it else "; "
     effect = joint.join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
-    return f"{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"
+    alone = "" if remedy.is_proven or remedy.corrects else "Not enough alone: "
+    return f"{alone}{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

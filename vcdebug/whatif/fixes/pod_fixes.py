@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from vcdebug.actions import GANG_PREEMPT, RECLAIM
+from vcdebug.actions import GANG_PREEMPT, LATER_ACTIONS, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Flaw
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor, evictions_by_victim
@@ -27,12 +27,24 @@ from vcdebug.plugins import CAPACITY, DRF, GANG, NUMA_AWARE, PRIORITY, PROPORTIO
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.releases.release import SUPPORTED_TAGS
+from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY, JsonObject, labels_of, name_of, object_in, spec_of
+from vcdebug.snapshot.go_yaml import load_yaml
+from vcdebug.snapshot.manifest import (
+    REVOCABLE_ZONE_KEY,
+    JsonObject,
+    labels_of,
+    name_of,
+    object_in,
+    object_list,
+    spec_of,
+)
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.queue_fixes import queue_manifest
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
+_RULES_ABOUT_PODS: Final = {"podAffinity", "podAntiAffinity", "topologySpreadConstraints"}
+"""Fields by which other pods decide where a pod may be placed."""
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZE_CAUSES = (
     *_NODE_CAUSES,
@@ -363,6 +375,28 @@ def propose_placement_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield from _propose_gang_action_fixes(situation)
     if Flaw.PASSED in flaws:
         yield from _propose_reserving_fixes(situation)
+    yield from _propose_dry_run_fixes(situation)
+
+
+def _propose_dry_run_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes preempt's dry runs, in which predicates is asked without the victims, for pods with rules about pods."""
+    conf, release = situation.recording.conf, situation.recording.snapshot.release
+    ruled = [
+        pod for pod in situation.pending_pods if _RULES_ABOUT_PODS & {*pod.spec, *object_in(pod.spec.get("affinity"))}
+    ]
+    if PREEMPT not in conf.actions or not ruled or release.has_older_form(TOPOLOGY_PREEMPT_ABSENT):
+        return
+    from vcdebug.actions.preempt import TOPOLOGY_AWARE_KEY  # loaded already where preempt is configured
+
+    entries = object_list(object_in(load_yaml(conf.text)).get("configurations"))
+    own = next((entry for entry in entries if entry.get("name") == PREEMPT), {"name": PREEMPT})
+    arguments = {**object_in(own.get("arguments")), TOPOLOGY_AWARE_KEY: True}
+    changed = [*(entry for entry in entries if entry is not own), {**own, "arguments": arguments}]
+    since = fix.since_words(release, TOPOLOGY_PREEMPT_ABSENT)
+    words = f"{PREEMPT}: {TOPOLOGY_AWARE_KEY} -> true (predicates is then asked without the victims{since})"
+    edit, kind = f"conf:configurations={json.dumps(changed)}", fix.FixKind.ENTITLEMENT
+    if arguments != own.get("arguments"):
+        yield fix.cluster_fix(words, edit, causes=("phantom-*", "predicates-*"), kind=kind)
 
 
 def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction) -> Iterator[fix.Fix]:
@@ -374,7 +408,7 @@ def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction)
         is_twin = other.evicts and other.places and other.across_queues == facts.across_queues
         if is_twin and other.by_gang != facts.by_gang and name not in configured:
             actions = ", ".join(name if each == eviction.action else each for each in configured)
-            since = fix.since_words(situation.recording.snapshot.release, name)
+            since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(name))
             words = f'Configuration: actions -> "{actions}" ({name} instead of {eviction.action}{since})'
             edit, kind = f'conf:actions="{actions}"', fix.FixKind.ENTITLEMENT
             yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect="actions")

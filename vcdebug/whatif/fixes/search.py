@@ -365,14 +365,15 @@ def _may_continue(search: FixSearch, affordable: int) -> bool:
 
 def short_plans(search: FixSearch) -> list[TriedPlan]:
     """The best tested plans, one per aspect; at most one of them does not place the job: it comes first if it corrects
-    a fault that the answer names.
+    a fault that the answer names, and admits the job.
     """
     plans = _distinct_plans(search)
     proven = [remedy for remedy in plans if remedy.is_proven]
     # A misconfigured rule is shown even if the pods are then Pending for another reason.
     partial = [remedy for remedy in plans if not remedy.is_proven and remedy.plan.worst_kind <= FixKind.ENTITLEMENT]
-    correcting, others = (partial[:1], []) if partial and partial[0].corrects else ([], partial[:1])
-    return [*correcting, *proven[: MAX_SHORT_FIXES - bool(partial)], *others]
+    is_first = bool(partial) and partial[0].corrects and partial[0].outcome.admitted
+    shown = proven[: MAX_SHORT_FIXES - bool(partial)]
+    return [*partial[:1], *shown] if is_first else [*shown, *partial[:1]]
 
 
 def _distinct_plans(search: FixSearch) -> list[TriedPlan]:

@@ -162,7 +162,9 @@ def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Findin
 def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: ActionTrial, helped_nodes: int) -> Finding:
     nodes = join_names(dict.fromkeys(node for _, node in trial.placements))
     reason = f"no node has free room for {task.name}, and {trial.action} is not in {view.actions_text}"
-    placed = f"With {trial.action} (replayed): {count_noun(len(trial.placements), 'pod')} placed on {nodes}"
+    pods = count_noun(len(trial.placements), "pod")
+    effect = f"reserves room for {pods} on {nodes}" if trial.evicted else f"{pods} placed on {nodes}"
+    placed = f"With {trial.action} (replayed): {effect}"
     other_pods = count_noun(trial.evicted_for_others, "pod")
     other_evictions = f", and {other_pods} for other jobs" if trial.evicted_for_others else ""
     evictions = f"evicts {join_names(trial.evicted) or 'no pod'} for it{_victim_queue_words(view, task, trial)}"

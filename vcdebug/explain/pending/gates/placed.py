@@ -307,10 +307,12 @@ def _placement_facts(
         if nominated := [task.name for task in waiting if task.pod.nominated_node_name == task.node_name]:
             scaling = "so a cluster autoscaler counts that room as theirs and adds no node"
             yield f"{join_names(nominated)}: status.nominatedNodeName is set, {scaling}."
-    yield from eviction_facts(view, victims)
+    of_evictions = [*eviction_facts(view, victims)]
+    yield from of_evictions
     if victims and waiting and next(vain_evictions(view, waiting, victims), None) is None:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
-        yield f"{pods} bound after {join_names(victims)} {verb_for(len(victims), 'has')} terminated."
+        enough = "enough of " if Flaw.MANY_VICTIMS in of_evictions else ""
+        yield f"{pods} bound after {enough}{join_names(victims)} {verb_for(len(victims), 'has')} terminated."
     if view.unplaced_tasks:
         pods = f"{count_noun(len(view.unplaced_tasks), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {verb_for(len(view.unplaced_tasks), 'is')} still Pending."

@@ -32,7 +32,7 @@ from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
-from vcdebug.recording.cluster_overview import invalid_jobs
+from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     annotations_of,
@@ -97,7 +97,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     headline, fact = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
-    others = [one for one in invalid_jobs(view.recording) if one.startswith(f"{job.namespace}/") and one != job.uid]
+    others = other_invalid_jobs(view.recording, job.uid)
     reasons = [*(quota.describe_usage(others) for quota in first_of_quota), *updates]
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),
@@ -120,7 +120,7 @@ def _split_quota_advice(view: JobView, quota: ExhaustedQuota) -> Iterator[Advice
     """Yields what helps if several gangs hold parts of a quota that has room for none of them as a whole."""
     holding = [f"{view.job.namespace}/{holder.pod}" for holder in quota.holders if holder.waits]
     owners = dict.fromkeys(filter(None, map(view.recording.owners.jobs.get, holding)))
-    others = sorted(job for job in owners if job != view.job.uid and job in invalid_jobs(view.recording))
+    others = sorted(job for job in other_invalid_jobs(view.recording, view.job.uid) if job in owners)
     if others:
         pods = sorted(task.name for job in others for task in view.session.jobs[job].tasks.values())
         counted = f"{join_names(pods, 3)} {verb_for(len(pods), 'counts')} in ResourceQuota {quota.quota} while Pending"

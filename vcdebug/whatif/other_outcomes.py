@@ -202,9 +202,10 @@ def _words_under(recording: Recording, index: int, job: JobId, words: str, *, wi
             # A reservation that is never bound counts as a place in the cycle, but not in the answer.
             pending = PENDING if explain_by_name(recording, job).scheduled else OTHERWISE_PENDING
             is_wanted = with_fact and (not answer.scheduled or answer.dominant.flaws)
-            facts = [fact.removesuffix(".") for fact in answer.dominant.facts[:1] if is_wanted]
+            facts = [fact.removesuffix(".") for fact in answer.dominant.facts[:1] if is_wanted or run.conf.rejection]
             return ". ".join((f"{SCHEDULED if answer.scheduled else pending}: {answer.dominant.reason}", *facts))
-        return words if answer.scheduled else f"{words}: {answer.dominant.reason}"
+        reason = answer.dominant.facts[0].removesuffix(".") if run.conf.rejection else answer.dominant.reason
+        return words if answer.scheduled else f"{words}: {reason[0].lower()}{reason[1:]}"
 
 
 def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from vcdebug.explain.answer import (
     ADVICE_OWNER,
     DECIDED_LAST,
     NO_OTHER_OUTCOMES,
+    QUOTA_USED_UP,
     Cause,
     Explanation,
     Finding,
@@ -147,6 +148,7 @@ def _short_blocker_blocks(explanation: Explanation) -> Iterator[Block]:
     # Where an action is missing, the first line says that no node has free room.
     implied = (Cause.MIXED,) if explanation.cause_code == Cause.NOT_CONFIGURED else ()
     told = explanation.dominant.full_text
+    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in told else implied
     further = [finding for finding in others if finding.reason not in told and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""

@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names, shorten_end
-from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts
+from vcdebug.explain.answer import QUOTA_USED_UP, Advice, Cause, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -382,7 +382,7 @@ def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bla
     if ineligible is not None:
         return f"{name} is not eligible to preempt: {ineligible}."
     if attempt.refusals(hooks.ALLOCATABLE.upstream):
-        return f"Queue {view.queue.name} has no quota left for {name}{_beyond_limit_words(view, attempt)}."
+        return f"Queue {view.queue.name} {QUOTA_USED_UP} {name}{_beyond_limit_words(view, attempt)}."
     reasons = search_reasons(view, attempt)
     if reasons:
         text = reasons[0][0] if len(reasons) == 1 else ", ".join(f"{len(names)} {reason}" for reason, names in reasons)

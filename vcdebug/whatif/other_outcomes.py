@@ -172,7 +172,7 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
     """Under which releases the job has another outcome than by the latest rules, and why."""
     indices = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job)
     by_cause = group_by_key(
-        ((words, _cause_under(recording, tag, job)), tag) for words, tags in indices.items() for tag in tags
+        ((words, _cause_under(recording, tag, job, words)), tag) for words, tags in indices.items() for tag in tags
     )
     clauses = list[str]()
     for (words, _), tags in by_cause.items():
@@ -181,23 +181,28 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
     return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
 
 
-def _cause_under(recording: Recording, index: int, job: JobId) -> str:
-    """The cause that the answer gives under a supported tag, and why the configuration is rejected if it is; explained
-    once for tags that give the same recording.
+def _cause_under(recording: Recording, index: int, job: JobId, words: str) -> str:
+    """The cause that is told of a supported tag, and why the configuration is rejected if it is; explained once for
+    tags that give the same recording.
     """
     release, causes = release_at_tag(SUPPORTED_TAGS[index]), _known_causes(recording)
     same = next(run.release for run in _release_runs(recording) if run.has_rules_of(release))
-    key = same.display_name(), job
+    key = same.display_name(), job, words
     if key not in causes:
         with disposing(_replay_under(recording, same)) as run:
             is_known = cut_off_error(run) is None and job in run.session.jobs
-            causes[key] = f"{explain_by_name(run, job).cause_code} {run.conf.rejection}" if is_known else ""
+            answer = explain_by_name(run, job) if is_known else None
+            # Of other victims of a placed job no reason is told.
+            if answer is None or (answer.scheduled and words not in (SCHEDULED, PENDING)):
+                causes[key] = ""
+            else:
+                causes[key] = f"{answer.cause_code} {run.conf.rejection}"
     return causes[key]
 
 
 @per_recording()
-def _known_causes(recording: Recording) -> dict[tuple[str, JobId], str]:
-    """(Release, job) → cause and rejection, as found so far."""
+def _known_causes(recording: Recording) -> dict[tuple[str, JobId, str], str]:
+    """(Release, job, its outcome) → cause and rejection, as found so far."""
     return {}
 
 

@@ -59,6 +59,7 @@ def waiting_summary(recording: Recording) -> WaitingSummary:
     return WaitingSummary(tuple(jobs), tuple(lone), pods_without_node, broken)
 
 
+@per_recording()
 def invalid_jobs(recording: Recording) -> dict[JobId, None]:
     """Jobs whose first JobValid call of the cycle failed, such as gangs with too few pods."""
     first: dict[JobId, HookEvent] = {}

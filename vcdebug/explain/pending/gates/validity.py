@@ -97,7 +97,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     headline, fact = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     updates, update_advice = _creation_order(view) if missing else ((), ())
-    others = other_invalid_jobs(view.recording, job.uid)
+    others = other_invalid_jobs(view.recording, job.uid) if first_of_quota else ()
     reasons = [*(quota.describe_usage(others) for quota in first_of_quota), *updates]
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),

@@ -112,7 +112,6 @@ ADVICE_OWNER: Final = {
 """The role that can carry out the advice, as answers print it."""
 
 
-QUOTA_USED_UP: Final = "has no quota left for"
 MAX_SHORT_FIXES: Final = 3
 """Tested fixes that a plain answer shows."""
 

@@ -205,6 +205,8 @@ def _holdings_by_queue(recording: Recording, seq: Seq) -> Mapping[QueueName, Seq
 
 
 MAX_HOLDERS = 3
+QUOTA_USED_UP = "has no quota left for"
+"""Words of a fact after which the same limit is no further blocker."""
 
 
 def holder_facts(view: JobView, seq: Seq, limit: QueueCheck) -> tuple[str, ...]:

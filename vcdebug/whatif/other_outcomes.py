@@ -168,42 +168,65 @@ def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
         return _ReleaseRun(release, tuple(listener.consulted_changes), draw)
 
 
+class _AnswerUnder(NamedTuple):
+    """What the answer under one release says of another outcome of the job."""
+
+    outcome: str
+    """The outcome in words, with its reason."""
+    fact: str = ""
+    """The first fact, where it says more than the reason."""
+    cause: str = ""
+    """The cause; empty where no reason is told."""
+    rejection: str = ""
+    """Why the release rejects the configuration; empty if it does not."""
+
+
 def _release_sentence(recording: Recording, job: JobId) -> str:
     """Under which releases the job has another outcome than by the latest rules, and why."""
     indices = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job)
+    answers = {tag: _answer_under(recording, tag, job, words) for words, tags in indices.items() for tag in tags}
     by_cause = group_by_key(
-        ((words, _cause_under(recording, tag, job, words)), tag) for words, tags in indices.items() for tag in tags
+        ((words, answers[tag].cause, answers[tag].rejection), tag) for words, tags in indices.items() for tag in tags
     )
     clauses = list[str]()
-    for (words, _), tags in by_cause.items():
-        outcome = _words_under(recording, tags[0], job, words, with_fact=len(by_cause) == 1)
-        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
+    for tags in by_cause.values():
+        told = answers[tags[0]]
+        facts = [told.fact] if told.fact and (told.rejection or len(by_cause) == 1) else []
+        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {'. '.join((told.outcome, *facts))}")
     return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
 
 
-def _cause_under(recording: Recording, index: int, job: JobId, words: str) -> str:
-    """The cause that is told of a supported tag, and why the configuration is rejected if it is; explained once for
-    tags that give the same recording.
-    """
-    release, causes = release_at_tag(SUPPORTED_TAGS[index]), _known_causes(recording)
+def _answer_under(recording: Recording, index: int, job: JobId, words: str) -> _AnswerUnder:
+    """The answer under a supported tag that has the outcome `words`, made once for tags of the same recording."""
+    release, known = release_at_tag(SUPPORTED_TAGS[index]), _known_answers(recording)
     same = next(run.release for run in _release_runs(recording) if run.has_rules_of(release))
     key = same.display_name(), job, words
-    if key not in causes:
+    if key not in known:
         with disposing(_replay_under(recording, same)) as run:
             is_known = cut_off_error(run) is None and job in run.session.jobs
-            answer = explain_by_name(run, job) if is_known else None
-            # Of other victims of a placed job no reason is told.
-            if answer is None or (answer.scheduled and words not in (SCHEDULED, PENDING)):
-                causes[key] = ""
-            else:
-                causes[key] = f"{answer.cause_code} {run.conf.rejection}"
-    return causes[key]
+            known[key] = _describe_answer(recording, run, job, words) if is_known else _AnswerUnder(words)
+    return known[key]
 
 
 @per_recording()
-def _known_causes(recording: Recording) -> dict[tuple[str, JobId, str], str]:
-    """(Release, job, its outcome) → cause and rejection, as found so far."""
+def _known_answers(recording: Recording) -> dict[tuple[str, JobId, str], _AnswerUnder]:
+    """(Release, job, its outcome) → answer, as made so far."""
     return {}
+
+
+def _describe_answer(recording: Recording, run: Recording, job: JobId, words: str) -> _AnswerUnder:
+    answer, rejection = explain_by_name(run, job), run.conf.rejection
+    fact, reason = next(iter(answer.dominant.facts), "").removesuffix("."), answer.dominant.reason
+    if words in (SCHEDULED, PENDING):
+        # A reservation that is never bound counts as a place in the cycle, but not in the answer.
+        pending = PENDING if explain_by_name(recording, job).scheduled else OTHERWISE_PENDING
+        outcome = f"{SCHEDULED if answer.scheduled else pending}: {reason}"
+        says_more = not answer.scheduled or answer.dominant.flaws or rejection
+        return _AnswerUnder(outcome, fact if says_more else "", answer.cause_code, rejection)
+    if answer.scheduled:
+        return _AnswerUnder(words)
+    reason = fact if rejection else reason
+    return _AnswerUnder(f"{words}: {reason[0].lower()}{reason[1:]}", "", answer.cause_code, rejection)
 
 
 def _fix_of_older(recording: Recording, job: JobId) -> str:
@@ -216,24 +239,6 @@ def _fix_of_older(recording: Recording, job: JobId) -> str:
         search = search_few_fixes(run, explain_by_name(run, job))
         proven = [plan for plan in short_plans(search) if plan.is_proven] if search is not None else []
         return f"Tested under {release.display_name()}: {describe_short_plan(proven[0])}" if proven else ""
-
-
-def _words_under(recording: Recording, index: int, job: JobId, words: str, *, with_fact: bool) -> str:
-    """The outcome under a supported tag, with the reason and perhaps the first fact that the answer then gives."""
-    if words == CRASHES:
-        return words
-    with disposing(_replay_under(recording, release_at_tag(SUPPORTED_TAGS[index]))) as run:
-        if job not in run.session.jobs:
-            return words
-        answer = explain_by_name(run, job)
-        if words in (SCHEDULED, PENDING):
-            # A reservation that is never bound counts as a place in the cycle, but not in the answer.
-            pending = PENDING if explain_by_name(recording, job).scheduled else OTHERWISE_PENDING
-            is_wanted = with_fact and (not answer.scheduled or answer.dominant.flaws)
-            facts = [fact.removesuffix(".") for fact in answer.dominant.facts[:1] if is_wanted or run.conf.rejection]
-            return ". ".join((f"{SCHEDULED if answer.scheduled else pending}: {answer.dominant.reason}", *facts))
-        reason = answer.dominant.facts[0].removesuffix(".") if run.conf.rejection else answer.dominant.reason
-        return words if answer.scheduled else f"{words}: {reason[0].lower()}{reason[1:]}"
 
 
 def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:

@@ -14,7 +14,6 @@ from vcdebug.explain.answer import (
     ADVICE_OWNER,
     DECIDED_LAST,
     NO_OTHER_OUTCOMES,
-    QUOTA_USED_UP,
     Cause,
     Explanation,
     Finding,
@@ -24,6 +23,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.pending.doubts import doubt_of_input
 from vcdebug.explain.pending.gates.not_in_session import incomplete
+from vcdebug.explain.queue_index import QUOTA_USED_UP
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.views.document import Block, make_listing, make_paragraph, release_paragraph, titled_blocks, titled_listing

@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_names, shorten_end
-from vcdebug.explain.answer import QUOTA_USED_UP, Advice, Cause, Evidence, Finding, counts
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.eviction.entitlement import ineligible_reason
@@ -16,7 +16,7 @@ from vcdebug.explain.pending.room_takers import gang_takers, nearest_node_words
 from vcdebug.explain.plugins import NodeAnswers, OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.predicate_reasons import refusal_histogram
 from vcdebug.explain.queue_findings import is_whole_cluster
-from vcdebug.explain.queue_index import rolled_back_words
+from vcdebug.explain.queue_index import QUOTA_USED_UP, rolled_back_words
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent

@@ -19,7 +19,8 @@ GANG_RECLAIM = "enqueue, allocate, gangreclaim"
 TOPOLOGY = "gang network-topology-aware"
 GROUP, REQUIRED = "volcano.sh/nodegroup-name", "requiredDuringSchedulingIgnoredDuringExecution"
 SKIPPED = "gang rejects such a job, so none of its pods is tried on a node."
-CHECK = "Check the controller that creates them, and the quotas."
+ANNOTATE = "Annotate the pods that belong to it (their template): scheduling.k8s.io/group-name"
+UNNAMED = "No pod of this snapshot names it in annotation scheduling.k8s.io/group-name"
 CONTROLLER = "Find out why the controller of default/wanted created"
 
 
@@ -160,8 +161,8 @@ def test_missing_pods_are_counted_and_the_minimum_may_be_lowered_to_those_that_t
         ["gang: Not enough valid tasks for gang-scheduling, valid: 1, min: 2"],
     ) == summary_of(asked([*nodes("n1"), *wanted(1, min_member=2)], PLAIN))
     assert (
-        f"default/wanted has no pods in this snapshot: 0 of minMember 1. {CHECK}",
-        (f"{CONTROLLER} no pods (quota, webhook, controller log).",),
+        f"default/wanted has no pods in this snapshot: 0 of minMember 1. {UNNAMED}, and no object owns it.",
+        (f"{ANNOTATE}: wanted; or find out why they are not created.",),
         ["gang: Not enough valid tasks for gang-scheduling, valid: 0, min: 1"],
     ) == summary_of(asked([*nodes("n1"), pod_group("wanted")], PLAIN))
 

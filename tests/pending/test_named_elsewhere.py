@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import cluster, node, pod_group, pods, queue
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from tests.pending.test_component_reports import volcano_job
 from tests.pending.test_workloads import ENQUEUE, explained, owned
+
+ANNOTATION, LABEL = "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"
 
 
 @pytest.mark.parametrize(
     ("made", "owner", "told"),
     [
         ("podgroup-web", "web", "Volcano's controller makes one for each ReplicaSet"),
-        ("web-pg", "web", "The controller of ReplicaSet web made it"),
+        ("web-pg", "web", "It was made for ReplicaSet web, and its pods do not name it"),
         ("podgroup-other", "other", ""),
     ],
 )
@@ -64,3 +67,75 @@ def test_a_queue_that_only_the_pods_name_is_put_on_their_pod_group(
     lasting = f", and {queue_words} in {kind} hello, from which it is made" if queue_words else ""
     advice = f"Set spec.queue of PodGroup {group} to test{lasting}."
     assert (queue_words is not None) is (advice in [line.text for line in found.advised if line.repairs])
+
+
+@pytest.mark.parametrize("also_annotated", [False, True])
+@pytest.mark.parametrize(("group", "kind"), [("podgroup-db", "StatefulSet"), ("ray-pg", "RayCluster")])
+def test_a_queue_that_only_a_label_of_the_pods_names_becomes_an_annotation_where_volcano_makes_the_pod_group(
+    group: str, kind: str, also_annotated: bool
+) -> None:
+    """The annotation goes before the label, here with the queue that the PodGroup has."""
+    mine = owned([pod_group(group), *pods(group, 1, cpu="4")], kind, "db")
+    mine[1]["metadata"]["labels"] = {LABEL: "test"}
+    mine[1]["metadata"]["annotations"] |= {ANNOTATION: "default"} if also_annotated else {}
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    found = explained(cluster(node("n1"), queue("default"), queue("test"), full, mine), f"default/{group}")
+    told = f"Its pods name queue test ({LABEL}), but only that of PodGroup {group} counts: default."
+    assert (not also_annotated) is (told in found.dominant.facts)
+    step = (
+        f"Put annotation {ANNOTATION}: test on" if kind == "StatefulSet" else f"Set spec.queue of PodGroup {group} to"
+    )
+    assert (not also_annotated) is any(words.startswith(step) for words in found.advice_texts)
+
+
+@pytest.mark.parametrize(("named", "told"), [("test", True), ("default", False), ("unknown", False)])
+def test_the_queue_annotation_of_a_volcano_jobs_template_is_said_not_to_count(named: str, told: bool) -> None:
+    job = volcano_job(state={"phase": "Pending"})
+    job["spec"]["tasks"] = [{"name": "w", "template": {"metadata": {"annotations": {ANNOTATION: named}}}}]
+    group = owned([pod_group("j-uid", phase="Pending", min_resources={"cpu": "60"})], "Job", "j")
+    found = explained(cluster(node("n1"), queue("default"), queue("test"), job, group, conf=ENQUEUE), "default/j-uid")
+    fact = "Job j names queue test, but its PodGroup j-uid is in queue default: only the spec.queue of a Volcano Job "
+    assert told is any(one.startswith(fact) for one in found.dominant.facts)
+    assert told is any("or submit Job j again with spec.queue test." in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("has_owner", [False, True])
+def test_the_pods_of_a_pod_group_made_by_hand_are_to_be_annotated(has_owner: bool) -> None:
+    mine = [pod_group("mine", min_member=2)]
+    found = explained(cluster(node("n1"), owned(mine, "RayCluster", "ray") if has_owner else mine), "default/mine")
+    fact = "No pod of this snapshot names it in annotation scheduling.k8s.io/group-name, and no object owns it."
+    assert (not has_owner) is (fact in found.dominant.facts)
+    advice = "Annotate the pods that belong to it (their template): scheduling.k8s.io/group-name: mine; "
+    advice += "or find out why they are not created."
+    assert (not has_owner) is (advice in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("limited", "stated", "scopes", "told"),
+    [
+        ("limits.cpu", {"requests": {"cpu": "1"}}, [], True),
+        ("limits.cpu", {"limits": {"cpu": "1"}}, [], False),
+        ("requests.memory", {"requests": {"cpu": "1"}}, [], True),
+        ("requests.cpu", {"limits": {"cpu": "1"}}, [], False),
+        ("requests.nvidia.com/gpu", {"requests": {"cpu": "1"}}, [], False),
+        ("limits.cpu", {"requests": {"cpu": "1"}}, ["Terminating"], False),
+    ],
+)
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_a_quota_limits_and_a_container_does_not_state_is_named(
+    limited: str, stated: dict[str, dict[str, str]], scopes: list[str], told: bool, ended: bool
+) -> None:
+    job = volcano_job(state={"phase": "Terminated" if ended else "Pending"})
+    template = {"spec": {"containers": [{"name": "main", "resources": stated}]}}
+    job["spec"]["tasks"] = [{"name": "w", "replicas": 1, "template": template}]
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default", "uid": "q"}}
+    quota |= {
+        "spec": {"hard": {limited: "9"}, "scopes": scopes},
+        "status": {"hard": {limited: "9"}, "used": {limited: "0"}},
+    }
+    group = [] if ended else owned([pod_group("j-uid")], "Job", "j")
+    name = "default/j" if ended else "default/j-uid"
+    found = explained(cluster(node("n1"), job, quota, group, conf=conf_of("gang", "predicates")), name)
+    fact = f"ResourceQuota q limits {limited}, which container main does not state: "
+    assert told is any(one.startswith(fact) for one in found.dominant.facts)
+    assert told is any(words.startswith(f"State {limited} for each container") for words in found.advice_texts)

@@ -357,6 +357,18 @@ def test_an_ended_job_with_pods_that_still_run_has_ended(phase: str) -> None:
     assert has_ended is any("delete vcjob j" in words for words in found.advice_texts)
 
 
+@pytest.mark.parametrize(("stated", "told"), [("hihg", "; did you mean high?"), ("xyz", ""), ("high", None)])
+def test_a_class_that_does_not_exist_is_named_where_the_priority_decides(stated: str, told: str | None) -> None:
+    conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
+    old = [pod_group("old", phase="Running", priority_class="mid"), *pods("old", 2, cpu="5", on="n1", priority=5)]
+    classes = [priority_class("high", 1), priority_class("mid", 5)]
+    mine = [pod_group("j", priority_class=stated), *pods("j", 1, cpu="5")]
+    found = explained(cluster(node("n1"), classes, old, mine, conf=conf))
+    assert "priority" == found.cause_code
+    text = f"(PriorityClass {stated} of its PodGroup does not exist{told})"
+    assert (told is not None) is any(text in fact for fact in found.dominant.facts)
+
+
 @pytest.mark.parametrize("is_vcjob", [False, True])
 @pytest.mark.parametrize("stated", ["high", "low", None])
 def test_a_class_that_pods_have_and_their_pod_group_lacks_is_put_on_the_pod_group(

@@ -206,9 +206,9 @@ def test_a_group_made_by_hand_is_told_that_volcano_jobs_have_their_own(job: str,
         "default/mine",
     )
     facts = " ".join(found.dominant.facts)
-    assert (job != "none" and not owner) is (
-        "No pod of this snapshot names it in annotation scheduling.k8s.io/group-name" in facts
-    )
+    named = "No pod of this snapshot names it in annotation scheduling.k8s.io/group-name"
+    assert (not owner) is (named in facts)
+    assert (job == "none" and not owner) is (f"{named}, and no object owns it." in facts)
     assert (job == "mentions" and not owner) is ("Job j, which mentions it, has a PodGroup of its own" in facts)
 
 

@@ -412,10 +412,9 @@ def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
     """Workloads by `namespace/Kind name`, including Volcano Jobs."""
     jobs = (
-        (workload_key(_namespace_of(manifest), "Job", name_of(manifest)), manifest)
-        for manifest in recording.snapshot.objects_of("Job")
+        (workload_key(_namespace_of(one), "Job", name_of(one)), one) for one in recording.snapshot.objects_of("Job")
     )
-    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(manifest) for name, manifest in jobs}}
+    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in jobs}}
 
 
 def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:

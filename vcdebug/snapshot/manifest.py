@@ -130,13 +130,15 @@ class WorkloadFacts(NamedTuple):
         """Read them from a manifest that has not been checked."""
         spec, metadata = object_in(manifest.get("spec")), object_in(manifest.get("metadata"))
         policy = object_in(spec.get("runPolicy"))
-        queue_names = (
+        queue_names = [
             object_in(metadata.get("annotations")).get(QUEUE_ANNOTATION),
             object_in(metadata.get("labels")).get(QUEUE_LABEL),
             object_in(spec.get("batchSchedulerOptions")).get("queue"),
             object_in(policy.get("schedulingPolicy")).get("queue"),
-        )
+        ]
         tasks = [(str(entry.get("name")), entry) for entry in object_list(spec.get("tasks"))]
+        templates = (object_in(object_in(entry.get("template")).get("metadata")) for _, entry in tasks)
+        queue_names += [object_in(each.get("annotations")).get(QUEUE_ANNOTATION) for each in templates]
         parts = [object_in(value) for key, value in spec.items() if str(key).endswith("ReplicaSpecs")]
         roles = [*tasks, *((role, object_in(entry)) for part in parts for role, entry in part.items())]
         replicas = {str(role): entry.get("replicas", 1) for role, entry in roles}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.shapes import DROP, TEXT, MisfitError, ObjectIntake, Struct, read_shapes
 from vcdebug.snapshot.snapshot import Manifest
@@ -115,7 +115,7 @@ Event: kind apiVersion type reason message reportingComponent count=int firstTim
   eventTime=time metadata{$metadata} involvedObject{kind namespace name uid} source{component} series{count=int
   lastObservedTime=time}
 """,
-    {"group-annotation": {GROUP_ANNOTATION: TEXT}},
+    {"group-annotation": {GROUP_ANNOTATION: TEXT, QUEUE_ANNOTATION: TEXT}},
 )
 """The fields that are read, for every kind that a snapshot keeps."""
 

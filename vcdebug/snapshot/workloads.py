@@ -28,9 +28,11 @@ from vcdebug.snapshot.manifest import (
     object_in,
     object_list,
     owner_keys,
+    owner_names,
     spec_of,
 )
 from vcdebug.snapshot.quantity import milli_value, whole_value
+from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
@@ -156,6 +158,13 @@ def volcano_job_of(snapshot: Snapshot, group: JsonObject) -> Manifest | None:
     """The Volcano Job that owns a PodGroup; None if the snapshot has none."""
     names = owner_keys(group)
     return next((job for job in snapshot.objects_of("Job") if key_of(job) in names), None)
+
+
+def owner_objects(snapshot: Snapshot, group: JsonObject) -> Iterator[JsonObject]:
+    """The owners of a PodGroup among Volcano Jobs and Kubernetes' controllers."""
+    owners = set(zip(owner_keys(group), owner_names(group), strict=True))
+    objects = ((kind, one) for kind in ("Job", *CONTROLLER_KINDS) for one in snapshot.objects_of(kind))
+    return (one for kind, one in objects if (key_of(one), f"{kind} {name_of(one)}") in owners)
 
 
 def policies_of(job: JsonObject) -> list[tuple[str, str]]:

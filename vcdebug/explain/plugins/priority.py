@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
@@ -84,6 +85,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
     advice = Advice.for_owner(f"Give {job.uid} a PriorityClass above {least}.")
     pod = max(job.tasks.values(), key=lambda each: each.priority, default=None)
+    classes = list(map(name_of, view.recording.snapshot.objects_of("PriorityClass")))
     own, name = job.pod_group.priority_class_name, "" if pod is None else pod.pod.spec.get("priorityClassName") or ""
     if pod is not None and pod.priority > least and (not own or name != own):
         has = f"priorityClassName {own}" if own else "no priorityClassName"
@@ -94,6 +96,9 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
             words = f"Set priorityClassName {name} on {place}, as {pod.name} has it."
             edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
             advice = Advice.for_owner(words, edit)._replace(repairs=True)
+    elif own and classes and own not in classes:
+        similar = closest_name(own, classes)
+        text += f" (PriorityClass {own} of its PodGroup does not exist{similar and f'; did you mean {similar}?'})"
     numbers = counts({"priority": job.priority, VICTIM_PRIORITY: least})
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (advice,), lines)

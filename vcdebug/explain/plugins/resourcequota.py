@@ -23,7 +23,7 @@ from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import JsonObject, key_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 
 NANO_PER_UNIT: Final = 10**9
@@ -256,13 +256,46 @@ def _quota_of_all_pods(
         total.update({name: count * amount for name, amount in each.items()})
     quota = next(exhausted_quotas(recording, key_of(job).partition("/")[0], total), None)
     if quota is None:
-        return (), ()
+        return unstated_amounts(recording, job)
     minimum, admits = int(spec_of(job).get("minAvailable") or pods), ""
     if RESOURCEQUOTA in recording.conf.plugin_names() and minimum < pods:
         admits = f"; plugin {RESOURCEQUOTA} admits by minResources (minAvailable {minimum}), not by all replicas"
     change = f"hard.{quota.name} {quota.hard} -> {quota.raised_hard(1)} for its {pods} pods"
     words = f"ResourceQuota {quota.quota}: {change}, or create the job again with fewer replicas."
     return (quota.describe_total(pods), f"{ends}{admits}."), (Advice.cluster_admin(words),)
+
+
+_REQUIRED: Final = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+"""What each container has to state where a ResourceQuota limits it."""
+
+
+def unstated_amounts(recording: Recording, owner: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
+    """(facts, advice) if a ResourceQuota limits what a container in the owner's pod template does not state."""
+    parts = (*object_list(spec_of(owner).get("tasks")), spec_of(owner))
+    specs = (object_in(object_in(part.get("template")).get("spec")) for part in parts)
+    containers = [one for spec in specs for one in object_list(spec.get("containers"))]
+    quotas = [one for one in recording.snapshot.objects_of("ResourceQuota") if _namespace(one) == _namespace(owner)]
+    for quota in quotas:
+        is_scoped = spec_of(quota).get("scopes") or spec_of(quota).get("scopeSelector")
+        for name in [] if is_scoped else [one for one in _REQUIRED if one in (spec_of(quota).get("hard") or {})]:
+            lacking = [str(one.get("name")) for one in containers if not _states(one, name)]
+            if lacking:
+                limits = f"ResourceQuota {name_of(quota)} limits {name}, which container {lacking[0]} does not state"
+                rule = "unless a LimitRange sets it, its pods are rejected"
+                words = f"State {name} for each container, or add a LimitRange with a default for it."
+                return (f"{limits}: {rule}.",), (Advice.for_owner(words),)
+    return (), ()
+
+
+def _namespace(manifest: JsonObject) -> str:
+    return key_of(manifest).partition("/")[0]
+
+
+def _states(container: JsonObject, name: str) -> bool:
+    """Whether a container states the amount; a request without a value is that of the limit."""
+    resources, plain = object_in(container.get("resources")), name.rpartition(".")[2]
+    parts = ("limits",) if name.startswith("limits.") else ("limits", "requests")
+    return any(plain in object_in(resources.get(part)) for part in parts)
 
 
 def pod_quota_amounts(pod: Pod) -> dict[str, int]:

@@ -26,6 +26,7 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
     QUEUE_ANNOTATION,
+    QUEUE_LABEL,
     JsonObject,
     annotations_of,
     key_of,
@@ -66,17 +67,17 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
 
 
 def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if the owner names another queue than its PodGroup, which its controller made or did not update.
-
-    Volcano's controller reads the queue from the pods only.
-    """
+    """(fact, advice) if the owner or the pods name another queue than the PodGroup, the only one that counts."""
     group, own = view.job.pod_group, view.queue.name
     is_made = group.name.startswith(MADE_GROUP_PREFIX)
     for owner, workload in workloads_of(view.recording, group.manifest):
         if workload.queue not in view.session.queues or workload.queue == own:
             continue
         lacks, kind = f"its PodGroup {group.name} is in queue {own}", owner.partition(" ")[0]
-        words = f"Set spec.queue of PodGroup {group.name} to {workload.queue}, or delete it and submit {owner} again."
+        again = f" with spec.queue {workload.queue}" if kind == "Job" else ""
+        words = f"Set spec.queue of PodGroup {group.name} to {workload.queue}, or submit {owner} again{again}."
+        if again:
+            lacks += f": only the spec.queue of a Volcano Job counts, not annotation {QUEUE_ANNOTATION}"
         if is_made:
             lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {own}"
             words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
@@ -89,17 +90,20 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
 
 
 def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if all pods name another queue than the PodGroup, the only object whose queue is read."""
-    group, own = view.job.pod_group, view.queue.name
-    named = {task.pod.annotations.get(QUEUE_ANNOTATION, "") for task in view.tasks.values()}
-    queue = named.pop() if len(named) == 1 else ""
-    if queue == own or queue not in view.session.queues:
+    """(fact, advice) if all pods name another queue than the PodGroup."""
+    group, own, pods = view.job.pod_group, view.queue.name, [task.pod for task in view.tasks.values()]
+    is_label = not any(QUEUE_ANNOTATION in pod.annotations for pod in pods)
+    key = QUEUE_LABEL if is_label else QUEUE_ANNOTATION
+    queue, *others = {(pod.labels if is_label else pod.annotations).get(key, "") for pod in pods} or {""}
+    if others or queue == own or queue not in view.session.queues:
         return None
     owner = "" if group.name.startswith(MADE_GROUP_PREFIX) else next(iter(owner_names(group.manifest)), "")
     field = OPERATORS.get(owner.partition(" ")[0], Operator(())).queue
     lasting = f", and {field or 'the queue'} in {owner}, from which it is made" if owner else ""
-    fact = f"Its pods name queue {queue} ({QUEUE_ANNOTATION}), but only that of PodGroup {group.name} counts: {own}."
+    fact = f"Its pods name queue {queue} ({key}), but only that of PodGroup {group.name} counts: {own}."
     words = f"Set spec.queue of PodGroup {group.name} to {queue}{lasting}."
+    if is_label and not owner:
+        words = f"Put annotation {QUEUE_ANNOTATION}: {queue} on the template of its pods; the label is not read."
     return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}")._replace(repairs=True)
 
 
@@ -323,29 +327,27 @@ def unused_group(view: JobView) -> Finding | None:
     group, users = view.job.pod_group, _pods_in_other_groups(view)
     if not users:
         return None
-    names, verb = join_names((task.name for task in users), 2), verb_for(len(users), "names")
+    names = join_names((task.name for task in users), 2)
     others = join_names(dict.fromkeys(task.job.partition("/")[2] for task in users), 2)
-    owner, is_made = next(iter(owner_names(group.manifest))), group.name.startswith(MADE_GROUP_PREFIX)
-    kind, state = owner.partition(" ")[0], f"It is {_reservation(view)} of queue {view.queue.name}"
-    who = f"Volcano's controller makes one for each {kind}" if is_made else f"The controller of {owner} made it"
-    facts = (f"{who}, whatever its pods name in {GROUP_ANNOTATION}.", f"{state}{_waiting_words(view)}.")
-    advice = _deletion(view)
-    if not is_made:
+    owner, advice = next(iter(owner_names(group.manifest))), _deletion(view)
+    why = f"Volcano's controller makes one for each {owner.partition(' ')[0]}, whatever its pods name in"
+    if not group.name.startswith(MADE_GROUP_PREFIX):
+        why = f"It was made for {owner}, and its pods do not name it in annotation"
         edits = (f"Pod/{task.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}" for task in users)
         advice = Advice.for_owner(f"Create {names} with PodGroup {group.name} as {GROUP_ANNOTATION}.", *edits)
-    headline = CauseHeadline(f"PodGroup {view.job.uid}", "has no pods", f"{names} {verb} {others}")
+    state = f"It is {_reservation(view)} of queue {view.queue.name}{_waiting_words(view)}."
+    reason, numbers = f"{names} {verb_for(len(users), 'names')} {others}", counts({"pods.valid": 0})
+    headline = CauseHeadline(f"PodGroup {view.job.uid}", "has no pods", reason)
     evidence = opening_evidence(view.recording, f"{names} {verb_for(len(users), 'is')} in {others}")
-    numbers = counts({"pods.valid": 0, "job.minAvailable": view.job.min_available})
+    facts = (f"{why} {GROUP_ANNOTATION}.", state)
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice,), facts=facts)
 
 
 def _pods_in_other_groups(view: JobView) -> list[TaskInfo]:
     """The pods that the owner of a PodGroup without pods has in other PodGroups."""
-    group = view.job.pod_group
-    owners = {str(owner.get("uid")) for owner in owners_of(group.manifest)} if not view.tasks else set[str]()
-    tasks = view.recording.timeline.tasks.values() if owners else ()
-    named = [task for task in tasks if task.job and task.namespace == group.namespace]
-    return [task for task in named if owners & {str(owner.get("uid")) for owner in owners_of(task.pod.manifest)}]
+    owners = {owner.get("uid") for owner in owners_of(view.job.pod_group.manifest)} - {None}
+    tasks = view.recording.timeline.tasks.values() if owners and not view.tasks else ()
+    return [one for one in tasks if one.job and owners & {each.get("uid") for each in owners_of(one.pod.manifest)}]
 
 
 def pods_outside(view: JobView) -> Finding | None:

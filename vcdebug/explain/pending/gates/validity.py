@@ -25,7 +25,7 @@ from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missi
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
-from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts
+from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts, unstated_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
@@ -45,6 +45,7 @@ from vcdebug.snapshot.manifest import (
     spec_of,
     status_of,
 )
+from vcdebug.snapshot.workloads import owner_objects
 
 SKIP_FACT = "gang rejects such a job, so none of its pods is tried on a node."
 _DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
@@ -174,6 +175,10 @@ def _creation_order(view: JobView) -> _Reason:
         if facts.suspended:
             advice = Advice.from_outside(f"Resume {owner} (suspend: false).")
             return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
+    for owner_object in owner_objects(view.recording.snapshot, view.job.pod_group.manifest):
+        facts_of_quota, quota_advice = unstated_amounts(view.recording, owner_object)
+        if facts_of_quota:
+            return tuple(facts_of_quota), tuple(quota_advice)
     for lack in missing_roles(view.recording, view.job):
         if not lack.earlier_role:
             of_role = f"role {lack.role} ({count_noun(lack.required_count, 'pod')})"
@@ -186,17 +191,23 @@ def _creation_order(view: JobView) -> _Reason:
 
 
 def _unnamed_group(view: JobView) -> _Reason:
-    """(facts, advice) about a PodGroup made by hand, beside Volcano Jobs of its namespace; empty without these."""
+    """(facts, advice) about a PodGroup made by hand, which has no owner."""
     group, jobs = view.job.pod_group, view.recording.snapshot.objects_of("Job")
     own = [job for job in jobs if key_of(job).startswith(f"{group.namespace}/")]
     stating = [job for job in own if f'"{group.name}"' in annotations_of(job).get(_LAST_APPLIED, "")]
-    if not own or owners_of(group.manifest):
+    if owners_of(group.manifest):
         return (), ()
+    named = f"No pod of this snapshot names it in annotation {GROUP_ANNOTATION}"
+    annotate = "Annotate the pods that belong to it"
+    if not own:
+        words = f"{annotate} (their template): {GROUP_ANNOTATION}: {group.name}; or find out why they are not created."
+        advice = Advice.from_outside(words)
+        return tuple(filter(None, (f"{named}, and no object owns it.", _admitted_words(view)))), (advice,)
     has = f"Job {join_names(map(name_of, stating))}, which mentions it, has" if stating else "a Volcano Job always has"
     own_group = f"{has} a PodGroup of its own, with the queue and priority that the Job states"
-    fact = f"No pod of this snapshot names it in annotation {GROUP_ANNOTATION}; {own_group}."
+    fact = f"{named}; {own_group}."
     delete = f"set queue {group.queue} and priorityClassName in the Job itself and delete PodGroup {group.name}"
-    advice = Advice.from_outside(f"Annotate the pods that belong to it; for pods of a Volcano Job {delete}.")
+    advice = Advice.from_outside(f"{annotate}; for pods of a Volcano Job {delete}.")
     return tuple(filter(None, (fact, _admitted_words(view)))), (advice,)
 
 
@@ -301,7 +312,8 @@ def _admitted_words(view: JobView) -> str:
     """That a PodGroup without pods is admitted, and whether pods for its minResources would fit; else empty."""
     if view.job.pod_group.phase != INQUEUE or view.job.get_min_resources().is_empty():
         return ""
-    return f"It is admitted (Inqueue), so its controller may create them. {format_fit(view)}"
+    may = ", so its controller may create them" if owners_of(view.job.pod_group.manifest) else ""
+    return f"It is admitted (Inqueue){may}. {format_fit(view)}"
 
 
 def _other_pods_words(view: JobView) -> str:

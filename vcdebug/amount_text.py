@@ -46,6 +46,8 @@ class AmountsByName(Protocol):
 # Amounts of one dimension
 
 
+# Cached: a table of nodes has the same few amounts in each row.
+@lru_cache(maxsize=4_096)
 def format_amount(name: str, value: float, digits: int = DIGITS, least_cores: float = _MIN_CORES) -> str:
     """An amount without its name: `4`, `50m`, `1.5Gi`, `100B`, `unlimited`.
 

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from textual import events
 from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from tests.tui.driving import WIDE, opened
+from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui import terminal
 from vcdebug.tui.palette import HitList
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.tui.screens.pages import DetailScreen, OverlayScreen, PageFrame
 from vcdebug.tui.widgets import grid as grid_widget
 from vcdebug.tui.widgets.bars import Header
 from vcdebug.tui.widgets.grid import Grid
@@ -105,6 +107,73 @@ async def test_a_page_is_laid_out_with_its_rows_at_once() -> None:
         await desk.press("down", "pagedown", "end")
         await desk.until_at_rest()
         assert [] == layouts
+
+
+async def test_a_page_is_laid_out_and_drawn_once_when_it_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Region] = []
+    render_lines = PageFrame.render_lines
+
+    def noted(frame: PageFrame, crop: Region) -> list[Strip]:
+        drawn.append(crop)
+        return render_lines(frame, crop)
+
+    def count_layouts(screen: OverlayScreen[object], _: events.Mount) -> None:
+        layouts.clear()
+        screen.screen_layout_refresh_signal.subscribe(screen, layouts.append, immediate=True)
+
+    layouts: list[object] = []
+    monkeypatch.setattr(PageFrame, "render_lines", noted)
+    monkeypatch.setattr(OverlayScreen, "on_screen_resume", count_layouts)
+    async with opened("preempt-works", WIDE) as desk:
+        for key in ("question_mark", "P", "y", "b", "e", "ctrl+p"):
+            await desk.until_at_rest()
+            drawn.clear()
+            await desk.press(key)
+            await desk.until(lambda: desk.app.screen is not desk.main, "the page is there")
+            await desk.until_at_rest()
+            # The first layout gives the screen its size, and the last one a new scroll bar, which is drawn by itself.
+            whole = [crop for crop in drawn if crop.width > 1]
+            has_bar = any(view.show_vertical_scrollbar for view in desk.app.screen.query(ScrollView))
+            assert (2 + has_bar, key != "ctrl+p") == (len(layouts), len(whole)), key
+            await desk.press("escape")
+
+
+async def test_the_command_line_draws_no_scroll_bar_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Region] = []
+    render_lines = ScrollBar.render_lines
+
+    def noted(bar: ScrollBar, crop: Region) -> list[Strip]:
+        drawn.append(crop)
+        return render_lines(bar, crop)
+
+    async with opened("preempt-works", NARROW) as desk:
+        await desk.press("g", *"40", "enter", "1", "end", "2")
+        await desk.until_at_rest()
+        assert desk.panel("flow").show_vertical_scrollbar
+        monkeypatch.setattr(ScrollBar, "render_lines", noted)
+        await desk.press("colon", "g", "escape")
+        await desk.until_at_rest()
+        assert [] == drawn
+        await desk.press("1", "home")
+        await desk.until(lambda: bool(drawn), "the scroll bar moves")
+
+
+async def test_a_panel_that_opens_draws_no_other_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str | None] = []
+    render_lines = Panel.render_lines
+
+    def noted(panel: Panel, crop: Region) -> list[Strip]:
+        drawn.append(panel.id)
+        return render_lines(panel, crop)
+
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("s", "5")
+        await desk.until_at_rest()
+        monkeypatch.setattr(Panel, "render_lines", noted)
+        await desk.press("K")
+        await desk.until_at_rest()
+        assert "source" in drawn
+        assert not {"flow", "moment"} & {*drawn}
 
 
 async def test_a_closed_page_is_drawn_over_without_a_new_layout(drawn: list[Region]) -> None:

@@ -50,7 +50,7 @@ def page(desk: Desk) -> str:
 
 def typed(desk: Desk) -> str:
     """The text of the open command line."""
-    assert desk.main.query_one(Prompt).has_class("-open")
+    assert desk.main.query_one(Prompt).is_open
     field = desk.main.query_one("Prompt Input")
     return str(field.value)  # type: ignore[attr-defined]
 

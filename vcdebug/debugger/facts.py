@@ -70,10 +70,14 @@ def field_sources(fields: Iterable[FieldFact]) -> tuple[Source, ...]:
     return tuple(Source("field", field) for field in fields)
 
 
-def first_sources(rule: str, noun: str, sources: Iterable[Source]) -> Origin:
-    """An Origin with at most MAX_SOURCES sources; the rule states the total if there are more."""
+def first_sources(rule: str, noun: str, sources: Iterable[Source], total: int = 0) -> Origin:
+    """An Origin with at most MAX_SOURCES sources; the rule states the total if there are more.
+
+    `total`: the number of sources, where only the first MAX_SOURCES are given.
+    """
     items = tuple(sources)
-    note = f" ({count_noun(len(items), noun)}, the first {MAX_SOURCES} are shown)" if len(items) > MAX_SOURCES else ""
+    total = total or len(items)
+    note = f" ({count_noun(total, noun)}, the first {MAX_SOURCES} are shown)" if total > MAX_SOURCES else ""
     return Origin(f"{rule}{note}", items[:MAX_SOURCES])
 
 

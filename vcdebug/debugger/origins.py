@@ -5,7 +5,7 @@ rule, down to the fields, which follow from nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Final
 
 from vcdebug.amount_text import count_noun, format_number, join_names
@@ -333,7 +333,9 @@ def _state_origin(event: record.StateEvent | record.CloseEvent, recording: Recor
     rule = "every figure of the session at this event, after all operations so far"
     if isinstance(event, record.CloseEvent):
         rule = "the session closes: each job's phase and conditions are written"
-    return first_sources(rule, "job", (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in event.jobs))
+    shown = islice(event.jobs, MAX_SOURCES)
+    phases = (Source("job", FigureFact(Figure(JOB, uid, "phase"), seq)) for uid in shown)
+    return first_sources(rule, "job", phases, len(event.jobs))
 
 
 def _action_origin(event: record.ActionEvent, recording: Recording, seq: Seq) -> Origin:

@@ -9,10 +9,10 @@ from msgspec import Struct
 from rich.text import Text
 from textual.keys import Keys, _character_to_key, key_to_character
 from textual.reactive import reactive
-from textual.widgets import Label
 
 from vcdebug.grouping import group_by_key
 from vcdebug.tui.widgets.bars import FooterKey, on_click
+from vcdebug.tui.widgets.prompt import SettledLabel
 
 if TYPE_CHECKING:
     from textual.binding import ActiveBinding
@@ -108,7 +108,7 @@ def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -
     return "   ".join(f"{entry.key} {entry.effect}" for entry in footer_entries(hints, keys_by_binding(active)))
 
 
-class KeyLine(Label):
+class KeyLine(SettledLabel):
     """The last line of a page or dialog; a click on an entry, as `/ filter`, presses its key."""
 
     DEFAULT_CSS = "KeyLine { dock: bottom; width: 100%; height: 1; color: $text-muted; }"

@@ -13,7 +13,6 @@ from textual.binding import ActiveBinding, BindingType
 from textual.content import Content
 from textual.geometry import Region, Size
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
@@ -28,11 +27,15 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
 from vcdebug.tui.main.screen import MainScreen
+from vcdebug.tui.screens.pages import OverlayScreen
+from vcdebug.tui.widgets.prompt import SettledInput
 from vcdebug.views.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
 
 MAX_HITS: Final = 100
 LINES_PER_HIT: Final = 2
+MAX_LIST_SHARE: Final = 70
+"""The height of the list, at most, in percent of the terminal's."""
 SYNONYMS: Final = """
 funnel: victim victims candidates preemption reclaim; evictions: evict preempted killed;
 inside: score scores predicate; break: breakpoint stop; breaks: breakpoint stop;
@@ -80,11 +83,11 @@ class HitList(ScrollView, can_focus=False):
     """The entries that are found, two lines each; only lines in sight are made."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"hits--cursor"}
-    DEFAULT_CSS = """
-    HitList { height: auto; max-height: 70vh; border-top: blank; border-bottom: hkey black; }
-    HitList > .hits--cursor {
+    DEFAULT_CSS = f"""
+    HitList {{ height: auto; max-height: {MAX_LIST_SHARE}vh; border-top: blank; border-bottom: hkey black; }}
+    HitList > .hits--cursor {{
         color: $foreground; background: $block-cursor-blurred-background; text-style: $block-cursor-blurred-text-style;
-    }
+    }}
     """
 
     cursor: reactive[int] = reactive(0)
@@ -96,7 +99,9 @@ class HitList(ScrollView, can_focus=False):
         """Show other entries, with the words underlined that found them."""
         self.hits, self._words, self.cursor = hits, words, 0
         self.border_subtitle = "" if hits else "nothing found"
-        self.virtual_size = Size(0, LINES_PER_HIT * len(hits))
+        lines, room = LINES_PER_HIT * len(hits), MAX_LIST_SHARE * self.app.size.height // 100 - self.gutter.height
+        self.show_vertical_scrollbar = lines > room  # Textual would find out in one layout and need another one
+        self.virtual_size = Size(0, lines)
         self.scroll_to(0, 0, animate=False)
 
     def move_cursor(self, by: int) -> None:
@@ -117,7 +122,7 @@ class HitList(ScrollView, can_focus=False):
         return Strip(segments).crop_extend(0, self.size.width, style.rich_style)
 
 
-class PaletteScreen(ModalScreen[None]):
+class PaletteScreen(OverlayScreen[None]):
     """Finds entries while the user types, and runs the chosen one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -142,7 +147,7 @@ class PaletteScreen(ModalScreen[None]):
         """Described once, not at every letter."""
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="a name, or a word such as victim")
+        yield SettledInput(placeholder="a name, or a word such as victim")
         yield HitList()
 
     def on_mount(self) -> None:

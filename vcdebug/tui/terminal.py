@@ -8,15 +8,15 @@ import re
 import select
 import threading
 from codecs import getincrementaldecoder
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from itertools import groupby
-from operator import eq
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from rich.cells import get_character_cell_size
 from rich.segment import Segment
 from textual import constants, events
@@ -137,12 +137,17 @@ class TypeAhead:
 
 SETTLING_SECONDS: Final = 1.0
 """Seconds after a change of size during which frames are sent completely."""
+
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
 MAX_REWRITTEN_CHARACTERS: Final = 8
 """So many unchanged characters are written again, which takes fewer bytes than moving the cursor."""
-Cell = tuple[str, str]
-"""A character, and the parameters of its style (SGR)."""
-_TOKEN: Final = re.compile(r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\n|([^\x1b\n]+)|(\x1b)")
-"""Parts of a frame: cursor moves, styles, line ends, text, and any other escape sequence."""
+_RESET: Final = "\x1b[0m"
+_SPACE: Final = ord(" ")
+_PART: Final = re.compile(r"((?:\x1b\[[\d;]*m)*)(?:([^\x1b\n]+)(\x1b\[0m)?|\x1b\[(\d+);(\d+)H|(\x1b)|\n|\Z)")
+"""A part of a frame: styles, and after them a text, a cursor move, any other escape sequence or the end of a line."""
 _FRAME_START: Final = re.compile(r"\x1b\[\d+;\d+H")
 _KEEPS_CONTENT: Final = re.compile(r"(\x1b\[\?(?!1049)[\d;]+[hl])*(\x1b\].*)?", re.DOTALL)
 """Sequences that change no cell: modes (except the alternate screen), titles and clipboard."""
@@ -155,22 +160,19 @@ class TerminalContent:
     """
 
     def __init__(self) -> None:
-        self._lines: defaultdict[int, list[Cell | None]] = defaultdict(list)
-        """Line from 1 → its cells; None, and beyond the end, where the content is unknown."""
-        self._texts: dict[int, dict[int, tuple[str, str, int]]] = {}
-        """Line → column → the (text, style, end column) that was last written there.
-
-        Most of a frame is the same, and a text is compared faster than its cells.
-        """
-
-        self._grounds = _Grounds()
+        self._styles = _Styles()
+        self._line_length = 1
+        """Cells per line, one more than the terminal has, so that no two lines adjoin."""
+        self._characters: Numbers = np.zeros(0, np.int64)
+        """The character of each cell, line by line; 0 where the content is unknown."""
+        self._shown_styles: Numbers = np.zeros(0, np.int64)
+        """The style of each cell; that of a space is its background."""
         self._position = (0, 0)
         """Where the cursor is."""
 
     def forget(self) -> None:
         """Forget all cells: the content of the terminal is unknown."""
-        self._lines.clear()
-        self._texts.clear()
+        self._characters[:] = 0
         self._position = (0, 0)
 
     def changed_part(self, data: str) -> str:
@@ -179,130 +181,142 @@ class TerminalContent:
             if _KEEPS_CONTENT.fullmatch(data) is None:
                 self.forget()
             return data
-        changes, style, position = _Changes(self._grounds), "", (0, 0)
-        for row, column, sgr, text, escape in _TOKEN.findall(data):
-            if escape or (text and not self._put_text(changes, position, text, style)):
-                self.forget()
-                return data
-            if row:
-                position = (int(row), int(column))
-            elif text:
-                position = (position[0], self._texts[position[0]][position[1]][2])
-            else:
-                style = "" if sgr in ("", "0") else f"{style};{sgr}".lstrip(";")
-        written = changes.write_all(position, self._position)
-        self._position = position
-        return written
-
-    def _put_text(self, changes: _Changes, position: tuple[int, int], text: str, style: str) -> bool:
-        """Add the changed cells of a text to `changes`; returns False for text that needs the order of the frame."""
-        row, column = position
-        texts, end = self._texts.setdefault(row, {}), column + len(text)
-        if texts.get(column) == (text, style, end):
-            return True
-        for start in [start for start, entry in texts.items() if start < end and entry[2] > column]:
-            del texts[start]
-        texts[column] = (text, style, end)
+        frame = _read_frame(data, self._styles)
+        if frame is not None:
+            self._make_room(frame)
+            cells = frame.cells(self._line_length)
         # Over another text of this frame, or in two cells or none, a character needs the frame's own order.
-        is_narrow = text.isascii() or all(get_character_cell_size(sign) == 1 for sign in {*text})
-        if not (changes.cover(row, column, end) and is_narrow):
-            return False
-        ground, line = self._grounds[style], self._lines[row]
-        cells: list[Cell | None] = [(character, ground if character == " " else style) for character in text]
-        line += [None] * (end - len(line))
-        before, line[column:end] = line[column:end], cells
-        # Of a first frame nothing is known: comparing cell by cell would take twice as long.
-        if before.count(None) == len(before):
-            changes.add_text(row, column, text, style)
-            return True
-        start = 0
-        for is_same, part in groupby(map(eq, cells, before)):
-            end = start + len([*part])
-            hand_on = changes.pass_text if is_same else changes.add_text
-            hand_on(row, column + start, text[start:end], style)
-            start = end
-        return True
+        if frame is None or not _is_narrow(frame.text) or np.bincount(cells).max(initial=0) > 1:
+            self.forget()
+            return data
+        runs = self._changed_runs(frame, cells)
+        if not runs and frame.position == self._position:
+            return ""
+        self._position = frame.position
+        return "".join([*self._written_runs(runs), f"\x1b[{frame.position[0]};{frame.position[1]}H"])
+
+    def _make_room(self, frame: _FrameText) -> None:
+        """Make room for the frame; the cells of a terminal that had less are unknown."""
+        length = max(map(sum, zip(frame.columns, frame.lengths, strict=True)), default=0) + 1
+        line_count = max(frame.rows, default=0) + 1
+        if length > self._line_length or line_count * self._line_length > len(self._characters):
+            self._line_length = max(length, self._line_length)
+            self._characters = np.zeros(line_count * self._line_length, np.int64)
+            self._shown_styles = np.zeros_like(self._characters)
+
+    def _changed_runs(self, frame: _FrameText, cells: Numbers) -> list[_Run]:
+        """The changed stretches, each in one style; the content is that of the frame from now on."""
+        characters = np.frombuffer(frame.text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+        grounds, numbers = np.array(self._styles.grounds, np.int64), np.array(frame.styles, np.int64)
+        written = np.repeat(numbers, np.array(frame.lengths, np.int64))
+        styles = np.where(characters == _SPACE, grounds[written], written)
+        changed = (self._characters[cells] != characters) | (self._shown_styles[cells] != styles)
+        self._characters[cells], self._shown_styles[cells] = characters, styles
+        if not changed.any():
+            return []
+        breaks = np.diff(cells, prepend=-1) != 1
+        styles = _join_spaces(characters == _SPACE, styles, written, grounds, np.cumsum(breaks))
+        starts = np.flatnonzero(breaks | _is_new(styles) | _is_new(changed))
+        ends = np.append(starts[1:], len(cells))
+        # A short unchanged text between two changes in its style is written again.
+        joins = ~breaks[starts] & ~_is_new(styles[starts])
+        kept = changed[starts]
+        kept = kept | ((ends - starts <= MAX_REWRITTEN_CHARACTERS) & joins & np.append(joins[1:], False))
+        begins = kept & ~(joins & np.append(False, kept[:-1]))
+        finishes = kept & np.append(begins[1:] | ~kept[1:], True)
+        first, last = starts[begins], ends[finishes]
+        rows, columns = np.divmod(cells[first], self._line_length)
+        places = zip(
+            rows.tolist(), columns.tolist(), first.tolist(), last.tolist(), styles[first].tolist(), strict=True
+        )
+        return [_Run(row, column, frame.text[start:end], style) for row, column, start, end, style in places]
+
+    def _written_runs(self, runs: list[_Run]) -> list[str]:
+        """The output of the runs, by style: changing the style takes more bytes than moving the cursor."""
+        by_style: dict[int, list[_Run]] = {}
+        for run in runs:
+            by_style.setdefault(run.style, []).append(run)
+        parts, row, column = [], 0, 0
+        for style, same in by_style.items():
+            name = self._styles.names[style]
+            parts.append(f"\x1b[0;{name}m" if name else _RESET)
+            for run in same:
+                forward = run.row == row and run.column > column
+                parts.append(f"\x1b[{run.column - column}C" if forward else f"\x1b[{run.row};{run.column}H")
+                parts.append(run.text)
+                row, column = run.row, run.column + len(run.text)
+        return [*parts, _RESET] if parts else []
 
 
 class _Run(NamedTuple):
-    """A piece of text at a place, to be written in one style."""
+    """A text to be written at a place in one style."""
 
     row: int
     column: int
     text: str
-
-    @property
-    def end(self) -> int:
-        """The column behind it."""
-        return self.column + len(self.text)
+    style: int
 
 
-class _Changes:
-    """The changed cells of a frame, grouped by style: changing the style takes more bytes than moving the cursor."""
+class _FrameText(NamedTuple):
+    """The texts of a frame, each with its place and style, and where it leaves the cursor."""
 
-    def __init__(self, grounds: _Grounds) -> None:
-        self._grounds = grounds
-        self._covered: defaultdict[int, bytearray] = defaultdict(bytearray)
-        """Line → 1 for each column that a text of this frame covers."""
-        self._runs: dict[str, list[_Run]] = {}
-        self._place, self._style = (0, 0), ""
-        self._passed = ""
-        """Unchanged characters after the last change; a few of them are cheaper to write than a cursor move."""
+    text: str
+    """All texts, one behind the other."""
+    rows: list[int]
+    columns: list[int]
+    lengths: list[int]
+    styles: list[int]
+    position: tuple[int, int]
 
-    def cover(self, row: int, column: int, end: int) -> bool:
-        """Mark the columns before `end` as covered by a text; returns whether none of them was."""
-        covered = self._covered[row]
-        covered.extend(bytes(max(end - len(covered), 0)))
-        is_free = 1 not in covered[column:end]
-        covered[column:end] = b"\1" * (end - column)
-        return is_free
+    def cells(self, line_length: int) -> Numbers:
+        """The index of each character's cell."""
+        starts = np.array(self.rows, np.int64) * line_length + np.array(self.columns, np.int64)
+        lengths = np.array(self.lengths, np.int64)
+        return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(len(self.text))
 
-    def add_text(self, row: int, column: int, text: str, style: str) -> None:
-        """Add text in a style; of leading spaces only the ground shows."""
-        bare = text.lstrip(" ")
-        spaces = len(text) - len(bare)
-        if spaces:
-            self._add_run(_Run(row, column, text[:spaces]), self._grounds[style])
-        if bare:
-            self._add_run(_Run(row, column + spaces, bare), style)
 
-    def _add_run(self, run: _Run, style: str) -> None:
-        if (run.row, run.column) == self._place and len(self._passed) <= MAX_REWRITTEN_CHARACTERS:
-            before = self._runs[self._style].pop()
-            # A space takes the style of the neighbouring text if it looks the same in that style.
-            if before.text.isspace() and not self._passed.strip() and self._grounds[style] == self._style:
-                self._style = style
-            if self._style == style or (not run.text.strip(" ") and self._grounds[self._style] == style):
-                joined = _Run(before.row, before.column, f"{before.text}{self._passed}{run.text}")
-                self._runs.setdefault(self._style, []).append(joined)
-                self._place, self._passed = (run.row, run.end), ""
-                return
-            self._runs[self._style].append(before)
-        self._runs.setdefault(style, []).append(run)
-        self._place, self._style, self._passed = (run.row, run.end), style, ""
+def _read_frame(data: str, styles: _Styles) -> _FrameText | None:
+    """The texts of a frame; None for one with other sequences than moves and styles."""
+    texts: list[tuple[str, int, int, int]] = []
+    row = column = 0
+    style = ""
+    for codes, text, reset, moved_row, moved_column, escape in _PART.findall(data):
+        if codes:
+            style += codes
+        if text:
+            texts.append((text, row, column, styles[style]))
+            column += len(text)
+            if reset:
+                style = ""
+        elif moved_row:
+            row, column = int(moved_row), int(moved_column)
+        elif escape:
+            return None
+        else:
+            style = ""
+    found, rows, columns, numbers = map(list, zip(*texts, strict=True)) if texts else ([], [], [], [])
+    return _FrameText("".join(found), rows, columns, list(map(len, found)), numbers, (row, column))
 
-    def pass_text(self, row: int, column: int, text: str, style: str) -> None:
-        """Go over text that is shown already."""
-        looks_same = style == self._style or (
-            not text.strip(" ") and self._grounds[style] in (self._style, self._grounds[self._style])
-        )
-        if (row, column) == self._place and looks_same and len(self._passed) + len(text) <= MAX_REWRITTEN_CHARACTERS:
-            self._passed += text
-            self._place = (row, column + len(text))
 
-    def write_all(self, position: tuple[int, int], before: tuple[int, int]) -> str:
-        """The output for all changed cells, followed by a move of the cursor to `position`; `before`: where it is."""
-        if not self._runs and position == before:
-            return ""
-        parts, row, column = [], 0, 0
-        for style in filter(self._runs.get, self._runs):
-            parts.append(f"\x1b[0;{style}m" if style else "\x1b[0m")
-            for run in self._runs[style]:
-                forward = run.row == row and run.column > column
-                parts.append(f"\x1b[{run.column - column}C" if forward else f"\x1b[{run.row};{run.column}H")
-                parts.append(run.text)
-                row, column = run.row, run.end
-        return "".join([*parts, "\x1b[0m" if parts else "", f"\x1b[{position[0]};{position[1]}H"])
+def _is_narrow(text: str) -> bool:
+    """Whether every character takes one cell."""
+    return text.isascii() or all(get_character_cell_size(sign) == 1 for sign in {*text})
+
+
+def _is_new(values: Numbers | Flags) -> Flags:
+    """Whether each value differs from the one before it."""
+    return np.append(True, values[1:] != values[:-1])
+
+
+def _join_spaces(spaces: Flags, styles: Numbers, written: Numbers, grounds: Numbers, stretches: Numbers) -> Numbers:
+    """The styles, with those of spaces replaced by that of the text beside them in which they look the same."""
+    index = np.arange(len(spaces))
+    before = np.maximum.accumulate(np.where(spaces, 0, index))
+    after = np.minimum.accumulate(np.where(spaces, len(spaces) - 1, index)[::-1])[::-1]
+    for near in (after, before):
+        fits = spaces & ~spaces[near] & (stretches[near] == stretches) & (grounds[written[near]] == grounds[written])
+        styles = np.where(fits, written[near], styles)
+    return styles
 
 
 _STYLE: Final = re.compile(
@@ -312,13 +326,32 @@ _STYLE: Final = re.compile(
 """A style of Rich without lines or reversed colours: attributes, text colour, background colour."""
 
 
-class _Grounds(dict[str, str]):
-    """Cache: style → its background part, all that shows of a style on a space."""
+class _Styles(dict[str, int]):
+    """Style sequences as written in a frame → the number of the style."""
 
-    def __missing__(self, style: str) -> str:
-        match = _STYLE.fullmatch(style)
-        self[style] = style if match is None else match[1] or ""
-        return self[style]
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        """The parameters of each style."""
+        self.grounds: list[int] = []
+        """The number of each style's background part, all that shows of it on a space."""
+
+    def __missing__(self, codes: str) -> int:
+        _, _, current = codes.rpartition(_RESET)
+        name = current.replace("\x1b[", ";").replace("m", "").lstrip(";")
+        self[codes] = self._number(name)
+        return self[codes]
+
+    def _number(self, name: str) -> int:
+        if name in self.names:
+            return self.names.index(name)
+        number = len(self.names)
+        self.names.append(name)
+        self.grounds.append(number)
+        match = _STYLE.fullmatch(name)
+        if match is not None:
+            self.grounds[number] = self._number(match[1] or "")
+        return number
 
 
 class TerminalDriver(LinuxDriver):

@@ -12,7 +12,7 @@ from vcdebug.debugger.figures import RESOURCE_KINDS, FigureError, find_object_na
 from vcdebug.explain.answer import age_since
 from vcdebug.framework import record
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.recording.event_index import JOB, NODE, QUEUE, TASK
 from vcdebug.recording.recording import Recording, cut_off_error, per_recording
 from vcdebug.recording.session_closing import crash_lines
@@ -55,10 +55,8 @@ def _span_row(recording: Recording, span: record.Span, kind: str, label: Piece) 
 
 def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Table:
     """The counts of every job in a state event; at the open also tiers and actions."""
-    rows = []
-    for uid, job in event.jobs.items():
-        words = ", ".join(f"{number} {label}" for label, number in job.status.items())
-        rows.append(Row(uid, (Piece(uid), Piece(job.phase or "–"), Piece(words)), subject=("job", uid)))
+    names = [*event.jobs]
+    rows = RowsOnDemand(names, lambda index: _state_row(names[index], event.jobs[names[index]]))
     title = "Session opened" if event.when == "open" else f"State {event.when}"
     tiers = (
         make_line(muted_piece(f"tier {number}  "), ", ".join(option.name for option in tier))
@@ -67,6 +65,11 @@ def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Tab
     actions = make_line(muted_piece("actions "), ", ".join(recording.conf.actions))
     head = (actions, *tiers) if event.when == "open" else ()
     return Table(title, JOB_COLUMNS, rows, header=head, figures=subject_figure)
+
+
+def _state_row(uid: JobId, job: record.JobState) -> Row:
+    words = ", ".join(f"{number} {label}" for label, number in job.status.items())
+    return Row(uid, (Piece(uid), Piece(job.phase or "–"), Piece(words)), subject=("job", uid))
 
 
 def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:

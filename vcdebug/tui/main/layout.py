@@ -6,7 +6,7 @@ The places follow from the size of the terminal alone: what a panel holds, and w
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 from textual import events
@@ -228,6 +228,10 @@ class MainLayout(Widget):
 
     def on_resize(self) -> None:
         self.rearrange_panels()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw again; a layout draws what it moves, and not all panels because one is added."""
+        return super().refresh(*regions, repaint=repaint and not layout, layout=layout, recompose=recompose)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Show the focused panel in the dock, unless the focus has moved on."""

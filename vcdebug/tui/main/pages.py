@@ -21,7 +21,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, is_large, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.main.cursor_commands import CopyCommands, MarkCommands, WhatIfCommands
-from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen, SubjectScreen
+from vcdebug.tui.screens.pages import AnswerScreen, PageScreen, SubjectScreen, TableScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
@@ -52,7 +52,7 @@ class PageOpener(Struct, eq=False):
         `kind`: that of the row under the cursor, if the table is about it.
         """
         shown = self.name_jobs(table), self.tools.clipboard
-        self.tools.lay_over(SubjectScreen(*shown, kind) if kind else DetailScreen(*shown), self._follow_choice)
+        self.tools.lay_over(SubjectScreen(*shown, kind) if kind else TableScreen(*shown), self._follow_choice)
 
     def name_jobs(self, table: Table) -> Table:
         """The table with workloads in place of PodGroups."""

@@ -10,6 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Region
+from textual.messages import Update
 from textual.reactive import Reactive, reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -31,7 +32,7 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.bars import FirstKeys, Footer, Header, Status, Timeline
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.prompt import DrawnScrollBars, Prompt
 from vcdebug.tui.worker import NextScreen, Start
 from vcdebug.views.panels import PANELS
 
@@ -62,6 +63,7 @@ class MainScreen(Screen[NextScreen]):
         self.store = store
         self._loading = RecordingLoader(start, self.post_message)
         self._status, self._prompt, self._header = Status(), Prompt(), Header()
+        self._scroll_bars = DrawnScrollBars()
         self._panels = MainLayout(id="body")
         self.current = ScreenState(self._draw_moment, self.show_message)
 
@@ -238,6 +240,9 @@ class MainScreen(Screen[NextScreen]):
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw the screen again; the removal of a page, for which Textual asks for a layout, moves nothing."""
         return super().refresh(*regions, repaint=repaint, layout=layout and self.is_loading, recompose=recompose)
+
+    def on_update(self, message: Update) -> None:
+        self._scroll_bars.skip_unchanged(message)
 
     @property
     def focused_grid(self) -> Grid:

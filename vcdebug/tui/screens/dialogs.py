@@ -8,8 +8,7 @@ from msgspec import Struct
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
+from textual.containers import VerticalScroll
 from textual.widgets import Input, Label
 
 from vcdebug.amount_text import count_noun
@@ -21,8 +20,9 @@ from vcdebug.debugger.lesson import Lesson, judge_reply, step_text, verdict_text
 from vcdebug.errors import VcdebugError
 from vcdebug.recording.recording import Recording
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line
+from vcdebug.tui.screens.pages import OverlayScreen, PageFrame
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import CompletionSuggester
+from vcdebug.tui.widgets.prompt import CompletionSuggester, SettledInput, SettledLabel
 from vcdebug.views.panels import PANELS
 from vcdebug.views.pieces import Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
@@ -32,7 +32,7 @@ MAX_NARROWING_WORDS = 16
 HINT_FIELDS = ("job", "task", "node", "queue")
 
 
-class BreakpointScreen(ModalScreen[str]):
+class BreakpointScreen(OverlayScreen[str]):
     """Choose a kind and a condition; closes with the words of a breakpoint, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,7 +40,7 @@ class BreakpointScreen(ModalScreen[str]):
         Binding("tab", "app.focus_next", "next field", id="break-dialog.next"),
     ]
     DEFAULT_CSS = """
-    BreakpointScreen > Vertical { width: 90%; max-width: 100; max-height: 95%; }
+    BreakpointScreen > PageFrame { width: 90%; max-width: 100; max-height: 95%; }
     BreakpointScreen Grid { height: auto; max-height: 44vh; min-height: 6; }
     BreakpointScreen Input { border: round $border-blurred; height: 3; }
     BreakpointScreen Input:focus { border: round $border; }
@@ -55,17 +55,17 @@ class BreakpointScreen(ModalScreen[str]):
         self.kind = kind
 
     def compose(self) -> ComposeResult:
-        with Vertical() as frame:
+        with PageFrame() as frame:
             frame.border_title = "Set a breakpoint"
             yield Grid(id="kinds")
-            yield Input(
+            yield SettledInput(
                 placeholder='condition, such as: plugin == "gang" and job == "ml/train"',
                 suggester=CompletionSuggester(self._complete_condition),
                 id="condition",
             )
-            yield Label(self._field_hint(), id="hint", markup=False)
-            yield Label("", id="narrower", markup=False)
-            yield Label("", id="error", markup=False)
+            yield SettledLabel(self._field_hint(), id="hint", markup=False)
+            yield SettledLabel("", id="narrower", markup=False)
+            yield SettledLabel("", id="error", markup=False)
             yield KeyLine("↑↓ kind   Tab condition   → completes   Enter sets it   Esc cancel")
 
     def _complete_condition(self, text: str) -> list[str]:
@@ -100,7 +100,10 @@ class BreakpointScreen(ModalScreen[str]):
         words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
         if kind is not None and kind.WORDS and len(kind.WORDS) <= MAX_NARROWING_WORDS:
             words = f"{words}: {' '.join(kind.WORDS)}" if words else " ".join(kind.WORDS)
-        self.query_one("#narrower", Label).update(f"to narrow it, begin with: {words}" if words else "")
+        text, label = f"to narrow it, begin with: {words}" if words else "", self.query_one("#narrower", Label)
+        # Textual lays the dialog out for every update.
+        if text != label.content:
+            label.update(text)
 
     @on(Grid.Opened)
     @on(Input.Submitted)
@@ -140,7 +143,7 @@ class LeaveAnswer(Struct, frozen=True):
     file: str = ""
 
 
-class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
+class ConfirmLeaveScreen(OverlayScreen[LeaveAnswer]):
     """Asks before edits are lost; closes with the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -149,7 +152,7 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
         Binding("q,y", "leave", "leave without them", id="leaving.leave"),
     ]
     DEFAULT_CSS = """
-    ConfirmLeaveScreen > Vertical { width: 60; max-width: 98%; }
+    ConfirmLeaveScreen > PageFrame { width: 60; max-width: 98%; }
     ConfirmLeaveScreen Label { width: 100%; }
     """
 
@@ -159,7 +162,7 @@ class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
         self.file = file
 
     def compose(self) -> ComposeResult:
-        with Vertical() as frame:
+        with PageFrame() as frame:
             frame.border_title = "Leave?"
             yield Label(f"{count_noun(self.edits, 'what-if edit')} not saved", markup=False)
             yield Label("")
@@ -211,7 +214,7 @@ class CopyChoice(Struct, frozen=True):
     to_file: bool
 
 
-class CopyScreen(ModalScreen[CopyChoice | None]):
+class CopyScreen(OverlayScreen[CopyChoice | None]):
     """Lists what can be copied; closes with the choice."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -220,7 +223,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         Binding("y", "again", "copy the row under the cursor of this menu", id="copy-menu.again"),
     ]
     DEFAULT_CSS = """
-    CopyScreen > Vertical { width: 90%; max-width: 90; max-height: 90%; }
+    CopyScreen > PageFrame { width: 90%; max-width: 90; max-height: 90%; }
     CopyScreen Grid { height: auto; max-height: 16; }
     CopyScreen Label { width: 100%; height: 1; }
     """
@@ -232,7 +235,7 @@ class CopyScreen(ModalScreen[CopyChoice | None]):
         self.to_file = False
 
     def compose(self) -> ComposeResult:
-        with Vertical() as frame:
+        with PageFrame() as frame:
             frame.border_title = "Copy"
             yield Grid(id="offers")
             yield KeyLine()
@@ -291,7 +294,7 @@ ANSWER_KEYS = "Enter answers   ↑↓ scroll   Esc shows the event (:lesson retu
 NEXT_KEYS = "Enter {}   ↑↓ scroll   Esc shows the event (:lesson returns)"
 
 
-class LessonScreen(ModalScreen[bool]):
+class LessonScreen(OverlayScreen[bool]):
     """One step of a lesson; closes with True if the user wants the next step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -301,7 +304,7 @@ class LessonScreen(ModalScreen[bool]):
     ]
     DEFAULT_CSS = """
     LessonScreen { align: center bottom; background: transparent; }
-    LessonScreen > Vertical { width: 100%; max-height: 65%; }
+    LessonScreen > PageFrame { width: 100%; max-height: 65%; }
     LessonScreen VerticalScroll { height: auto; max-height: 100%; }
     LessonScreen Label { width: 100%; height: auto; }
     LessonScreen Input, LessonScreen Input:focus {
@@ -319,7 +322,7 @@ class LessonScreen(ModalScreen[bool]):
         self.answered = False
 
     def compose(self) -> ComposeResult:
-        with Vertical() as frame:
+        with PageFrame() as frame:
             frame.border_title = f"Lesson {self.lesson.name}: step {self.number} of {len(self.lesson.steps)}"
             with VerticalScroll(can_focus=False):
                 yield Label(self._question_text(), id="step", markup=False)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
-from textual import on
+from textual import events, messages, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.geometry import Region, Spacing
 from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widget import Widget
 
 from vcdebug.amount_text import capitalize_first
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
@@ -23,7 +27,7 @@ from vcdebug.tui.clipboard import Clipboard, copy_text
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.tui.widgets.prompt import DrawnScrollBars, Prompt, settled_size
 from vcdebug.views.panels import PANELS, Page
 from vcdebug.views.pieces import SIGNS, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
@@ -42,7 +46,81 @@ SAMPLED_ROWS = 200
 """Number of rows that are searched for one with an event."""
 
 
-class DetailScreen(ModalScreen[Seq | Figure | str]):
+Result = TypeVar("Result")
+
+
+class PageFrame(Vertical):
+    """The frame of a page or dialog."""
+
+    virtual_size = settled_size()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of the frame, which are all the same between the first and the last one."""
+        last = self.outer_size.height - 1
+        if crop.y > 0 or crop.bottom <= last or last < 2:
+            return super().render_lines(crop)
+        upper = super().render_lines(Region(crop.x, 0, crop.width, 2))
+        return [*upper[:1], *upper[1:] * (last - 1), *super().render_lines(Region(crop.x, last, crop.width, 1))]
+
+
+class OverlayScreen(ModalScreen[Result]):
+    """Shows its widgets once its size is known; Textual would draw each step of opening a screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._frame_delay = ExitStack()
+        self._scroll_bars = DrawnScrollBars()
+        self._hidden_widgets: list[Widget] = []
+        """The widgets to show; empty once they are shown."""
+
+    def on_mount(self) -> None:
+        self._frame_delay.enter_context(self.app.batch_update())
+        self._hidden_widgets = [widget for widget in self.children if widget.display]
+        for widget in self._hidden_widgets:
+            # Textual also lays out and renders the frames that a delay does not send.
+            widget.display = False
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        if self._hidden_widgets:
+            event.refresh_styles = False  # the styles were applied when the widgets were mounted
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the widgets once the size is known. Textual would also lay out the screens below."""
+        if self._hidden_widgets and event.size == self.size:
+            event.prevent_default()
+            self.call_later(self._show_widgets)
+
+    def _show_widgets(self) -> None:
+        """Show the widgets in one layout and one frame."""
+        for widget in self._hidden_widgets:
+            widget.display = True
+        self._hidden_widgets = []
+        self.refresh()
+        # The frame of the layout then is that of the whole screen; else a second one follows it.
+        self.post_message(messages.Update(self))
+        self._frame_delay.close()
+        self.check_idle()
+
+    def on_unmount(self) -> None:
+        self._frame_delay.close()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines behind the widgets, which are all the same unless the screen below shows through."""
+        if self._hidden_widgets:
+            return [Strip.blank(crop.width)] * crop.height  # of a frame that is not sent
+        if self.styles.background.a < 1:
+            return super().render_lines(crop)
+        return super().render_lines(crop.shrink(Spacing(bottom=crop.height - 1))) * crop.height
+
+    def on_update(self, message: messages.Update) -> None:
+        self._scroll_bars.skip_unchanged(message)
+
+
+Choice = Seq | Figure | str
+"""What a page closes with."""
+
+
+class DetailScreen(ModalScreen[Choice]):
     """A table to read; closes with the event to go to, 0 for none, a figure to follow, or a command."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,7 +135,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     ]
     DEFAULT_CSS = """
     DetailScreen { background: $background; }
-    DetailScreen > Vertical { width: 98%; max-width: 160; max-height: 90%; }
+    DetailScreen > PageFrame { width: 98%; max-width: 160; max-height: 90%; }
     DetailScreen Grid { height: auto; max-height: 100%; overflow-y: scroll; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
@@ -68,7 +146,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         self.clipboard = clipboard
 
     def compose(self) -> ComposeResult:
-        with Vertical() as frame:
+        with PageFrame() as frame:
             frame.border_title = self.table.title.replace("[", "\\[")
             # With its rows from the start: a page that grows is laid out and drawn twice.
             grid = Grid(id="detail")
@@ -78,7 +156,6 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
             yield Prompt()
 
     def on_mount(self) -> None:
-        self.call_after_refresh(self.show_note)
         self.set_focus(self.query_one(Grid))
         self.query_one(KeyLine).show_keys(self.hint_text())
 
@@ -86,7 +163,6 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         """Replace the shown table."""
         self.table = table
         self.query_one(Grid).set_table(table)
-        self.call_after_refresh(self.show_note)
 
     def hint_text(self) -> str:
         """The keys of the page, in the last line."""
@@ -119,7 +195,7 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
     @on(Grid.Moved)
     def show_note(self) -> None:
         """Note in the frame which rows the filter hides and which columns are out of sight."""
-        grid, frame = self.query_one(Grid), self.query_one(Vertical)
+        grid, frame = self.query_one(Grid), self.query_one(PageFrame)
         notes = "  ".join([*grid.filter_words(), *grid.unseen_columns()]).replace("[", "\\[")
         # An equal note would draw the whole frame again.
         if notes != (frame.border_subtitle or ""):
@@ -179,7 +255,11 @@ class DetailScreen(ModalScreen[Seq | Figure | str]):
         self.query_one(KeyLine).show_keys(message)
 
 
-class SubjectScreen(DetailScreen):
+class TableScreen(DetailScreen, OverlayScreen[Choice]):
+    """The page of a table."""
+
+
+class SubjectScreen(DetailScreen, OverlayScreen[Choice]):
     """The page of a row's job, pod, node or queue; keys that ask about the row close it with their command."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -200,7 +280,7 @@ class SubjectScreen(DetailScreen):
             self.dismiss(command)
 
 
-class AnswerScreen(DetailScreen):
+class AnswerScreen(DetailScreen, OverlayScreen[Choice]):
     """Why a job is Pending; closes also with `prove JOB`, or with the number of a tested fix as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -237,7 +317,7 @@ class AnswerScreen(DetailScreen):
             self.dismiss(f"prove {self.job}")
 
 
-class PageScreen(DetailScreen):
+class PageScreen(DetailScreen, OverlayScreen[Choice]):
     """A table of commands; closes with the one to run, or an empty text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

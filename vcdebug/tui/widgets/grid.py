@@ -67,7 +67,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         column: int
 
     class Moved(Message):
-        """The cursor moved to another row, or the columns scrolled."""
+        """The cursor moved to another row, or other columns may be visible."""
 
     class Filtered(Message):
         """The filter has tested more rows."""
@@ -257,6 +257,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._laid_out_for = -1
         self._update_layout()
         self.show_cursor()
+        self.post_message(self.Moved())
 
     def show_cursor(self) -> None:
         """Scroll until the cursor's row is visible."""
@@ -481,9 +482,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.action_open_cell()
 
     def unseen_columns(self) -> list[str]:
-        """Notes with the number of hidden columns at each side; empty if all are visible."""
+        """Notes with the number of hidden columns at each side; empty if all are visible, or the width is unknown."""
         in_sight, column_count = self._layout.columns, len(self.table.columns)
-        if not self._rows or not in_sight or self._layout.shows_hidden_cells:
+        if not self._rows or not in_sight or self._layout.shows_hidden_cells or self._laid_out_for < 0:
             return []
         left, right = (in_sight[1] - 1 if len(in_sight) > 1 else 0), column_count - 1 - in_sight[-1]
         return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]

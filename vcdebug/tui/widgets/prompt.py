@@ -1,4 +1,7 @@
-"""The command line: commands, filters and event numbers, each with a history and completion."""
+"""The command line, with a history and completion; and how it and others avoid layouts and frames that change nothing.
+
+Textual lays the screen out again when a widget takes its size from a layout, and draws every scroll bar after each one.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,14 +9,52 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import on
+from textual import messages, on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive
+from textual.scrollbar import ScrollBar
 from textual.suggester import Suggester
+from textual.widget import Widget
 from textual.widgets import Input, Label
+
+
+def settled_size() -> Reactive[Size]:
+    """The attribute `virtual_size` of a widget that takes its size from a layout and asks for no further one."""
+    return Reactive(Size(0, 0), repaint=False)
+
+
+class SettledInput(Input):
+    """An input field, which has its place whatever it holds."""
+
+    virtual_size = settled_size()
+
+
+class SettledLabel(Label):
+    """A label, which is laid out when its text changes."""
+
+    virtual_size = settled_size()
+
+
+class DrawnScrollBars:
+    """The scroll bars of a screen as they were drawn last: after a layout, only those that differ are drawn."""
+
+    def __init__(self) -> None:
+        self._looks: dict[Widget, object] = {}
+
+    def skip_unchanged(self, message: messages.Update) -> None:
+        """Stop the request to draw a scroll bar that looks as before."""
+        bar = message.widget
+        if isinstance(bar, ScrollBar):
+            scrolled = bar.size, bar.window_virtual_size, bar.window_size, bar.position
+            look = (*scrolled, bar.mouse_over, bar.grabbed, bar.app.theme)
+            if self._looks.get(bar) == look:
+                message.stop()
+                message.prevent_default()
+            self._looks[bar] = look
+
 
 PromptMode = Literal["command", "filter", "goto"]
 CompleteFunction = Callable[[str], list[str]]
@@ -42,24 +83,28 @@ class CompletionSuggester(Suggester):
         return next((line for line in self.complete(value) if line.startswith(value)), None)
 
 
-class Line(Input, inherit_bindings=False):
+class Line(SettledInput, inherit_bindings=False):
     """The input field; the prompt handles Enter."""
-
-    # The field has its place whatever it holds; Textual would lay the screen out again after each letter.
-    virtual_size: Reactive[Size] = Reactive(Size(0, 0))
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
     ]
 
 
+class PromptRow(Horizontal):
+    """The line with the sign and the input field."""
+
+    virtual_size = settled_size()
+
+
 class Prompt(Vertical):
     """The open command line covers the status line; its completions cover the line above."""
 
+    virtual_size = settled_size()
+
     DEFAULT_CSS = """
     Prompt { height: auto; display: none; overlay: screen; constrain: none inside; background: $background; }
-    Prompt.-open { display: block; }
-    Prompt Horizontal { height: 1; padding: 0 1; }
+    Prompt PromptRow { height: 1; padding: 0 1; }
     Prompt #sign { width: auto; text-style: bold; }
     Prompt #offers { width: 100%; height: 1; padding: 0 1; color: $text-muted; display: none; }
     Prompt.-offers #offers { display: block; }
@@ -107,9 +152,9 @@ class Prompt(Vertical):
     @cached_property
     def _field(self) -> Line:
         """The input field, made with its labels when the line is first opened: no first screen shows them."""
-        field, row = Line(compact=True, select_on_focus=False), Horizontal()
+        field, row = Line(compact=True, select_on_focus=False), PromptRow()
         self.mount(Label("", id="offers", markup=False), row)
-        row.mount(Label(id="sign"), field)
+        row.mount(SettledLabel(id="sign"), field)
         return field
 
     def add_history(self, history: Mapping[str, list[str]]) -> None:
@@ -124,19 +169,19 @@ class Prompt(Vertical):
         self._complete = complete
         self._clear_offers()
         field = self._field
-        self.query_one("#sign", Label).update(MODE_SIGNS[mode])
+        self.query_one("#sign", SettledLabel).update(MODE_SIGNS[mode])
         field.suggester = CompletionSuggester(complete)
         self._set_text(text)
-        self.add_class("-open")
+        self.display = True  # a class would apply the styles of all its widgets again
         self.screen.set_focus(field)
 
     def close_line(self) -> None:
         self._clear_offers()
-        self.remove_class("-open")
+        self.display = False
 
     @property
     def is_open(self) -> bool:
-        return self.has_class("-open")
+        return self.display
 
     @on(Input.Submitted)
     def stop_submitted(self, event: Input.Submitted) -> None:

@@ -27,6 +27,8 @@ NARROW_WIDTH = 20
 
 def measure_cells(text: str) -> int:
     """Width in cells of the text's printable form, which is drawn."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     return cell_len(make_line_printable(text))  # cells, not characters: wide characters take two
 
 
@@ -229,7 +231,9 @@ def least_widths(
 def _longest_word(text: str) -> int:
     """The width of the longest word; in a tree with the guides before it, which a narrower column would lose."""
     guides = len(text) - len(text.lstrip(TREE_GUIDES))
-    longest = min(max((measure_cells(word) for word in text.split()), default=0), MAX_WORD_WIDTH)
+    # Printable ASCII takes a cell a character.
+    measure = len if text.isascii() and text.isprintable() else measure_cells
+    longest = min(max(map(measure, text.split()), default=0), MAX_WORD_WIDTH)
     return longest + (guides + WRAP_INDENT if guides else 0)
 
 

@@ -369,23 +369,23 @@ def test_a_class_that_does_not_exist_is_named_where_the_priority_decides(stated:
     assert (told is not None) is any(text in fact for fact in found.dominant.facts)
 
 
-@pytest.mark.parametrize("is_vcjob", [False, True])
+@pytest.mark.parametrize("kind", ["", "TrainJob", "Job"])
 @pytest.mark.parametrize("stated", ["high", "low", None])
 def test_a_class_that_pods_have_and_their_pod_group_lacks_is_put_on_the_pod_group(
-    stated: str | None, is_vcjob: bool
+    stated: str | None, kind: str
 ) -> None:
     """Nothing is said where both name the same class, whose value may have changed since the pods were created."""
     conf = conf_of("priority conformance", "predicates", actions="allocate, preempt")
     old = [pod_group("old", phase="Running", priority_class="mid"), *pods("old", 2, cpu="5", on="n1", priority=5)]
     classes = [priority_class("high", 1 if stated == "high" else 9), priority_class("mid", 5), priority_class("low", 1)]
     mine = [pod_group("j", priority_class=stated), *pods("j", 1, cpu="5", priority=9, priorityClassName="high")]
-    mine = [*owned(mine, "Job", "j"), volcano_job()] if is_vcjob else mine
+    mine = [*(owned(mine, kind, "j") if kind else mine), *([volcano_job()] if kind == "Job" else [])]
     found = explained(cluster(node("n1"), classes, old, mine, conf=conf))
     assert "priority" == found.cause_code
     has = f"priorityClassName {stated}" if stated else "no priorityClassName"
     told = f"(PodGroup j has {has}; priority 9 of j-0 does not count)"
     assert (stated != "high") is any(told in fact for fact in found.dominant.facts)
-    place = "Job j (spec)" if is_vcjob else "PodGroup j"
+    place = {"Job": "Job j (spec)", "": "PodGroup j"}.get(kind, f"PodGroup j, and in {kind} j, from which it is made")
     advice = f"Set priorityClassName high on {place}, as j-0 has it."
     assert (stated != "high") is (advice in found.advice_texts)
 

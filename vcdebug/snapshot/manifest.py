@@ -67,6 +67,11 @@ def owner_names(manifest: JsonObject) -> list[str]:
     return [f"{owner.get('kind')} {owner.get('name')}" for owner in owners_of(manifest)]
 
 
+def group_maker(group: JsonObject) -> str:
+    """The owner that a PodGroup was made for, `RayCluster ray`; empty if Volcano's controller made it for pods."""
+    return "" if name_of(group).startswith(MADE_GROUP_PREFIX) else next(iter(owner_names(group)), "")
+
+
 def spec_of(manifest: JsonObject) -> JsonObject:
     """The object's spec."""
     spec: JsonObject = manifest.get("spec") or {}

@@ -17,7 +17,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import PriorityRank, higher_first, rank_candidate
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_before, job_of, task_of, tasks_of
-from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.manifest import group_maker, name_of
 from vcdebug.snapshot.workloads import volcano_job_of
 
 LOWER_FORMULA = "candidate's priority < preemptor's priority"
@@ -93,6 +93,8 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         if name:
             vcjob = volcano_job_of(view.recording.snapshot, job.pod_group.manifest)
             place = f"PodGroup {job.name}" if vcjob is None else f"Job {name_of(vcjob)} (spec)"
+            owner = group_maker(job.pod_group.manifest)
+            place += f", and in {owner}, from which it is made" if owner and vcjob is None else ""
             words = f"Set priorityClassName {name} on {place}, as {pod.name} has it."
             edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
             advice = Advice.for_owner(words, edit)._replace(repairs=True)

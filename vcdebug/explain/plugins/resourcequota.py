@@ -29,7 +29,6 @@ from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
 NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
-"""Prefixes of names that only quotas use."""
 
 
 def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
@@ -216,19 +215,23 @@ def exhausted_quotas(
     recording: Recording, namespace: str, amounts: Mapping[str, int], pods: int = 1
 ) -> Iterator[ExhaustedQuota]:
     """Yields quota resources without room for pods that request `amounts` each (resource name → 10^-9 units)."""
-    for manifest in recording.snapshot.objects_of("ResourceQuota"):
-        metadata, status = manifest["metadata"], status_of(manifest)
-        if metadata.get("namespace") != namespace:
-            continue
-        hard = spec_of(manifest).get("hard") or status.get("hard") or {}
-        # A quota with scopes counts some pods only, so it is reported only if it is used up already.
-        scoped = bool(spec_of(manifest).get("scopes") or spec_of(manifest).get("scopeSelector"))
-        for name, used in (status.get("used") or {}).items():
+    for manifest, hard, scoped in _quotas_of(recording, namespace):
+        for name, used in (status_of(manifest).get("used") or {}).items():
+            # A quota with scopes is reported only if it is used up already.
             added = 0 if scoped else amounts.get(name, 0)
             # In integers of 10^-9 as Kubernetes compares quantities; floats would round large byte counts.
             if name in hard and nano_value(used) + max(pods * added, 1) > nano_value(hard[name]):
                 holders = tuple(quota_holders(recording, namespace, name))
-                yield ExhaustedQuota(metadata["name"], name, str(used), str(hard[name]), holders, added)
+                yield ExhaustedQuota(name_of(manifest), name, str(used), str(hard[name]), holders, added)
+
+
+def _quotas_of(recording: Recording, namespace: str) -> Iterator[tuple[JsonObject, Mapping[str, object], bool]]:
+    """Yields (quota, its limits, whether scopes make it count only some pods) for each ResourceQuota of a namespace."""
+    for manifest in recording.snapshot.objects_of("ResourceQuota"):
+        if key_of(manifest).partition("/")[0] == namespace:
+            spec = spec_of(manifest)
+            hard = spec.get("hard") or status_of(manifest).get("hard") or {}
+            yield manifest, hard, bool(spec.get("scopes") or spec.get("scopeSelector"))
 
 
 def quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
@@ -274,10 +277,8 @@ def unstated_amounts(recording: Recording, owner: JsonObject) -> tuple[Sequence[
     parts = (*object_list(spec_of(owner).get("tasks")), spec_of(owner))
     specs = (object_in(object_in(part.get("template")).get("spec")) for part in parts)
     containers = [one for spec in specs for one in object_list(spec.get("containers"))]
-    quotas = [one for one in recording.snapshot.objects_of("ResourceQuota") if _namespace(one) == _namespace(owner)]
-    for quota in quotas:
-        is_scoped = spec_of(quota).get("scopes") or spec_of(quota).get("scopeSelector")
-        for name in [] if is_scoped else [one for one in _REQUIRED if one in (spec_of(quota).get("hard") or {})]:
+    for quota, hard, scoped in _quotas_of(recording, key_of(owner).partition("/")[0]):
+        for name in [] if scoped else [one for one in _REQUIRED if one in hard]:
             lacking = [str(one.get("name")) for one in containers if not _states(one, name)]
             if lacking:
                 limits = f"ResourceQuota {name_of(quota)} limits {name}, which container {lacking[0]} does not state"
@@ -285,10 +286,6 @@ def unstated_amounts(recording: Recording, owner: JsonObject) -> tuple[Sequence[
                 words = f"State {name} for each container, or add a LimitRange with a default for it."
                 return (f"{limits}: {rule}.",), (Advice.for_owner(words),)
     return (), ()
-
-
-def _namespace(manifest: JsonObject) -> str:
-    return key_of(manifest).partition("/")[0]
 
 
 def _states(container: JsonObject, name: str) -> bool:

@@ -29,6 +29,7 @@ from vcdebug.snapshot.manifest import (
     QUEUE_LABEL,
     JsonObject,
     annotations_of,
+    group_maker,
     key_of,
     metadata_of,
     name_of,
@@ -97,7 +98,7 @@ def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
     queue, *others = {(pod.labels if is_label else pod.annotations).get(key, "") for pod in pods} or {""}
     if others or queue == own or queue not in view.session.queues:
         return None
-    owner = "" if group.name.startswith(MADE_GROUP_PREFIX) else next(iter(owner_names(group.manifest)), "")
+    owner = group_maker(group.manifest)
     field = OPERATORS.get(owner.partition(" ")[0], Operator(())).queue
     lasting = f", and {field or 'the queue'} in {owner}, from which it is made" if owner else ""
     fact = f"Its pods name queue {queue} ({key}), but only that of PodGroup {group.name} counts: {own}."
@@ -327,8 +328,8 @@ def unused_group(view: JobView) -> Finding | None:
     group, users = view.job.pod_group, _pods_in_other_groups(view)
     if not users:
         return None
-    names = join_names((task.name for task in users), 2)
-    others = join_names(dict.fromkeys(task.job.partition("/")[2] for task in users), 2)
+    names = join_names((task.name for task in users), 1)
+    others = join_names(dict.fromkeys(task.job.partition("/")[2] for task in users), 1)
     owner, advice = next(iter(owner_names(group.manifest))), _deletion(view)
     why = f"Volcano's controller makes one for each {owner.partition(' ')[0]}, whatever its pods name in"
     if not group.name.startswith(MADE_GROUP_PREFIX):

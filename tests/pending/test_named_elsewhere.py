@@ -12,28 +12,30 @@ ANNOTATION, LABEL = "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"
 
 
 @pytest.mark.parametrize(
-    ("made", "owner", "told"),
+    ("made", "owner", "used", "told"),
     [
-        ("podgroup-web", "web", "Volcano's controller makes one for each ReplicaSet"),
-        ("web-pg", "web", "It was made for ReplicaSet web, and its pods do not name it"),
-        ("podgroup-other", "other", ""),
+        ("podgroup-web", "web", "mine", "Volcano's controller makes one for each ReplicaSet"),
+        ("web-pg", "web", "podgroup-web", "It was made for ReplicaSet web, and its pods do not name it"),
+        ("podgroup-other", "other", "mine", ""),
+        ("web-1", "web", "web-0", ""),
     ],
 )
 def test_a_pod_group_without_pods_whose_owner_has_its_pods_in_another_one_says_where_they_are(
-    made: str, owner: str, told: str
+    made: str, owner: str, used: str, told: str
 ) -> None:
-    mine = [pod_group("mine", phase="Running"), *owned(pods("mine", 1, on="n1", prefix="web"), "ReplicaSet", "web")]
+    """Controllers such as kthena's make several PodGroups for one object, whose pods may not exist yet."""
+    mine = [pod_group(used, phase="Running"), *owned(pods(used, 1, on="n1", prefix="web"), "ReplicaSet", "web")]
     empty = owned([pod_group(made, min_resources={"cpu": "2"})], "ReplicaSet", owner)
     waits = pod_group("j", phase="Pending", min_resources={"cpu": "60"})
     found = explained(cluster(node("n1"), mine, empty, waits, conf=ENQUEUE), f"default/{made}")
     if told:
-        assert f"PodGroup default/{made} has no pods: web-0 names mine." == found.sentence
+        assert f"PodGroup default/{made} has no pods: web-0 names {used}." == found.sentence
         assert found.dominant.facts[0].startswith(told)
         assert "It is Inqueue and reserves 2 cpu of queue default." == found.dominant.facts[1]
         step = "Delete PodGroup podgroup-web: " if made.startswith("podgroup-") else "Create web-0 with PodGroup web-pg"
         assert found.advice_texts[0].startswith(step)
     else:
-        assert "names mine" not in found.full_text
+        assert f"names {used}" not in found.full_text
 
 
 @pytest.mark.parametrize(

@@ -345,10 +345,11 @@ def unused_group(view: JobView) -> Finding | None:
 
 
 def _pods_in_other_groups(view: JobView) -> list[TaskInfo]:
-    """The pods that the owner of a PodGroup without pods has in other PodGroups."""
+    """The owner's pods in other PodGroups, where Volcano's controller made one: other controllers make several."""
     owners = {owner.get("uid") for owner in owners_of(view.job.pod_group.manifest)} - {None}
     tasks = view.recording.timeline.tasks.values() if owners and not view.tasks else ()
-    return [one for one in tasks if one.job and owners & {each.get("uid") for each in owners_of(one.pod.manifest)}]
+    own = [one for one in tasks if one.job and owners & {each.get("uid") for each in owners_of(one.pod.manifest)}]
+    return [one for one in own if MADE_GROUP_PREFIX in f"{view.job.name} {one.job}"]
 
 
 def pods_outside(view: JobView) -> Finding | None:

@@ -2,6 +2,8 @@
 
 import gc
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -272,3 +274,16 @@ async def test_a_replay_that_stops_at_its_bound_can_be_looked_at_and_says_so_fir
         assert desk.status().startswith("the replay stopped at its bound of 40 events: after event ")
         await desk.command(f"goto {len(desk.moment.recording)}")
         assert "✗ the recording ends here, the cycle does not" in desk.text("moment")
+
+
+def test_what_keys_open_is_imported_before_them() -> None:
+    code = """
+import sys
+from vcdebug.tui.main.background_work import import_modules_ahead
+import vcdebug.tui.app
+import_modules_ahead(lambda: False)
+before = {*sys.modules}
+import vcdebug.tui.palette, vcdebug.tui.screens.dialogs, vcdebug.tui.screens.pages
+print(len({*sys.modules} - before))
+"""
+    assert "0\n" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -178,8 +178,10 @@ MODULES_AHEAD: Final = (
     "vcdebug.tui.main.pages",
     "vcdebug.tui.main.cursor_commands",
     "vcdebug.tui.screens.pages",
+    "vcdebug.tui.screens.dialogs",
+    "vcdebug.tui.palette",
 )
-"""Modules that the first keys need, in the likely order: for a step, a command, a page."""
+"""Modules that the first keys need, in the likely order: for a step, a command, a page, a dialog, the palette."""
 
 
 def import_modules_ahead(is_stopped: Callable[[], bool]) -> None:

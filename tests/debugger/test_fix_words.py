@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import CONF, proven, searched
-from tests.recorded import bundled, recorded_path
+from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
@@ -27,7 +27,7 @@ def test_a_plan_tells_how_many_pods_of_other_jobs_go_to_the_nodes_that_it_adds(b
 
 
 def test_the_only_added_node_is_no_other_node_where_another_job_gets_it() -> None:
-    recording = replay_cycle(load_snapshot(recorded_path("threads/5805-stranded-member-loses-its-slot")))
+    recording = recorded(recorded_path("threads/5805-stranded-member-loses-its-slot"))
     search = searched(recording, "team/gang-training")
     plan = next(plan for plan in search.best_plans if plan.plan_words == "Add 1 node like w1")
     assert "places 1 pod on w2 (the added node gets 1 pod of team/filler)" == describe_result(plan)
@@ -63,7 +63,7 @@ def test_a_fix_of_a_port_names_the_pods_and_each_field_that_changes(network: boo
 def test_what_a_fix_evicts_for_pods_that_do_not_exist_yet_depends_on_their_assumed_size(
     thread: str, job: str, said: str
 ) -> None:
-    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    recording = recorded(recorded_path(f"threads/{thread}"))
     assert said in describe_short_plan(searched(recording, job).best_plans[0])
 
 
@@ -96,7 +96,7 @@ def test_a_smaller_request_names_the_fields_that_it_changes(resource: str, state
     ],
 )
 def test_a_device_that_is_read_from_the_limits_is_made_smaller_there(thread: str, job: str, words: str) -> None:
-    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    recording = recorded(recorded_path(f"threads/{thread}"))
     plan = next(plan for plan in searched(recording, job).best_plans if plan.plan_words == words)
     assert all((f".{part}" in " ".join(plan.plan.all_edits)) == (part in words) for part in ("requests", "limits"))
 
@@ -114,7 +114,7 @@ def test_a_job_that_waits_longer_is_not_said_to_fall_below_its_minimum(running: 
 
 
 def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_still_evicts() -> None:
-    recording = replay_cycle(load_snapshot(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing")))
+    recording = recorded(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing"))
     first = searched(recording, "default/job-21").best_plans[0]
     assert first.plan_words.endswith("(allocate and backfill before gangpreempt)")
     assert "reserves room for 4 pods on node-009" == describe_result(first)
@@ -165,7 +165,7 @@ def test_half_of_what_a_pod_requests_is_proposed_before_a_new_node(resource: str
 
 
 def test_reclaim_that_no_queue_allows_is_tried_with_queues_that_allow_it() -> None:
-    recording = replay_cycle(load_snapshot(recorded_path("threads/4995-guarantee-does-not-work")))
+    recording = recorded(recorded_path("threads/4995-guarantee-does-not-work"))
     words = [plan.plan_words for plan in searched(recording, "team/job-3").best_plans]
     assert any(each.endswith("spec.reclaimable -> true of queue-1, queue-2") for each in words)
     assert "Submit team/job-3 with minResources cpu 4 -> 1, memory 4Gi -> 1Gi and smaller pods" in words
@@ -183,7 +183,7 @@ def test_reclaim_that_no_queue_allows_is_tried_with_queues_that_allow_it() -> No
 def test_the_correction_of_a_named_fault_comes_first_even_if_another_cause_remains(
     thread: str, job: str, first: str
 ) -> None:
-    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    recording = recorded(recorded_path(f"threads/{thread}"))
     search = search_few_fixes(recording, explain_by_name(recording, job))
     assert search is not None
     plans = short_plans(search)

@@ -7,13 +7,12 @@ from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_odds import free_choice
-from tests.recorded import bundled, recorded_path
+from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
-from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.odds import SeedDraws, tally_draws
 from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, other_outcomes
@@ -81,12 +80,12 @@ def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     ],
 )
 def test_another_outcome_has_the_reason_and_the_first_fact_of_its_own_answer(thread: str, job: str, told: str) -> None:
-    recording = replay_cycle(load_snapshot(recorded_path(f"threads/{thread}")))
+    recording = recorded(recorded_path(f"threads/{thread}"))
     assert told in other_outcomes(recording, job).releases
 
 
 def test_releases_with_the_same_outcome_for_another_reason_are_told_apart() -> None:
-    recording = replay_cycle(load_snapshot(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing")))
+    recording = recorded(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing"))
     rejected, lacking, *_ = other_outcomes(recording, "default/job-21").releases.split("; under ")
     assert rejected.startswith("Under v1.14.0 to v1.14.4 and under v1.11.2 and older no pods are evicted: the config")
     assert lacking.startswith("v1.12.0 to v1.13.0 no pods are evicted: job-21-master-0 asks 1 cpu; its queue q2")
@@ -108,7 +107,7 @@ def test_releases_with_the_same_outcome_for_another_reason_are_told_apart() -> N
 def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_there(
     thread: str, job: str, fix: str
 ) -> None:
-    found = other_outcomes(replay_cycle(load_snapshot(recorded_path(f"threads/{thread}"))), job)
+    found = other_outcomes(recorded(recorded_path(f"threads/{thread}")), job)
     assert found.fix.startswith(fix)
     assert bool(fix) == bool(found.fix)
     assert found.warnings[-1] == (found.fix or found.releases)

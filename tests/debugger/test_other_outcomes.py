@@ -86,7 +86,7 @@ def test_another_outcome_has_the_reason_and_the_first_fact_of_its_own_answer(thr
 
 def test_releases_with_the_same_outcome_for_another_reason_are_told_apart() -> None:
     recording = recorded(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing"))
-    rejected, lacking, *_ = other_outcomes(recording, "default/job-21").releases.split("; under ")
+    rejected, _, lacking = other_outcomes(recording, "default/job-21").releases.split("; under ")
     assert rejected.startswith("Under v1.14.0 to v1.14.4 and under v1.11.2 and older no pods are evicted: the config")
     assert lacking.startswith("v1.12.0 to v1.13.0 no pods are evicted: job-21-master-0 asks 1 cpu; its queue q2")
 
@@ -111,6 +111,26 @@ def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_the
     assert found.fix.startswith(fix)
     assert bool(fix) == bool(found.fix)
     assert found.warnings[-1] == (found.fix or found.releases)
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "told"),
+    [
+        (
+            "4995-guarantee-does-not-work",
+            "team/job-3",
+            "Under v1.11.0 to v1.11.2 it is admitted; under v1.10.2 and",
+        ),
+        ("kthena532-decode-role-short", "serve/llm-0", "under v1.13.3 and older it is Pending for another reason"),
+        ("3510-capacity-without-reclaim-action", "team/q2-job-1", "Under v1.13.0 and older it is Pending for another"),
+        # Only the words of the scheduler's message differ.
+        ("2907b-two-vgpus-with-process-start", "team/gpu-pod12", ""),
+    ],
+)
+def test_no_agreement_is_claimed_where_a_release_has_another_reason(thread: str, job: str, told: str) -> None:
+    found = other_outcomes(recorded(recorded_path(f"threads/{thread}")), job)
+    assert told in found.releases
+    assert bool(told) is not bool(found.agreement)
 
 
 def test_a_named_release_is_not_compared_with_others() -> None:

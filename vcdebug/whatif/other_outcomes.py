@@ -15,6 +15,7 @@ from vcdebug.explain.decisions.evictions import evictions_by_preemptor, eviction
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
+from vcdebug.model.pod_group import INQUEUE
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag
@@ -29,7 +30,7 @@ NEWEST_PATCHES: Final = tuple(next(tags) for _, tags in groupby(SUPPORTED_TAGS, 
 _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
-OTHERWISE_PENDING: Final = "it is Pending for another reason"
+ADMITTED, OTHERWISE_PENDING = "it is admitted", "it is Pending otherwise"
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
@@ -56,10 +57,10 @@ def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
     chance = _chance_sentence(recording, job)
     if not recording.snapshot.release.is_assumed:
         return OtherOutcomes(chance)
-    newest = _draws_under(recording, NEWEST_PATCHES)
-    if _indices_by_difference(recording, newest, job):
+    newest = _runs_under(recording, NEWEST_PATCHES, job)
+    if any(_words_by_run(recording, newest, job)):
         return OtherOutcomes(chance, _release_sentence(recording, job), fix=_fix_of_older(recording, job))
-    return OtherOutcomes(chance, agreement=AGREEMENT if None not in newest else "")
+    return OtherOutcomes(chance, agreement=AGREEMENT if all(run.draw is not None for run in newest) else "")
 
 
 @per_recording()
@@ -127,6 +128,26 @@ def _victim_jobs(recording: Recording, draw: CycleDraw) -> set[str]:
     return {recording.owners.jobs.get(pod, pod) for pod in draw.evicted}
 
 
+class _ReleaseAnswer(NamedTuple):
+    """What the answer under one release says of a job; empty of a job that is unknown there."""
+
+    cause: str = ""
+    state: str = ""
+    """Such as `is not admitted`."""
+    reason: str = ""
+    fact: str = ""
+    """The first fact, without its full stop."""
+    is_scheduled: bool = False
+    has_flaws: bool = False
+    is_admitted: bool = False
+    """Whether the job has no pods and may now have some."""
+
+    @property
+    def reason_key(self) -> tuple[str, str]:
+        """A key that is equal for the same reason: behind a colon stand messages, which releases write differently."""
+        return self.cause, self.reason.partition(": ")[0]
+
+
 class _ReleaseRun(NamedTuple):
     """The outcome of a cycle under one release, and the changes that its rules consulted."""
 
@@ -134,21 +155,25 @@ class _ReleaseRun(NamedTuple):
     consulted_changes: tuple[str, ...]
     draw: CycleDraw | None
     """None if the replay failed."""
+    rejection: str
+    """Why the release rejects the configuration; empty if it does not."""
+    answers: dict[JobId, _ReleaseAnswer]
+    """The answers about the jobs that were asked for."""
 
     def has_rules_of(self, release: Release) -> bool:
         """Whether the release has the same form of every consulted change, so that it gives the same recording."""
         return (release.older_forms ^ self.release.older_forms).isdisjoint(self.consulted_changes)
 
 
-def _draws_under(recording: Recording, tags: Iterable[Tag]) -> list[CycleDraw | None]:
-    """The outcome under each tag, replayed once for tags whose consulted changes agree; None for a failed replay."""
-    runs, draws = _release_runs(recording), list[CycleDraw | None]()
+def _runs_under(recording: Recording, tags: Iterable[Tag], job: JobId) -> list[_ReleaseRun]:
+    """The run under each tag, replayed once for tags whose consulted changes agree."""
+    known, runs = _release_runs(recording), list[_ReleaseRun]()
     for release in map(release_at_tag, tags):
-        run = next((run for run in runs if run.has_rules_of(release)), None)
+        run = next((run for run in known if run.has_rules_of(release)), None)
         if run is None:
-            runs.append(run := _replay_release(recording, release))
-        draws.append(run.draw)
-    return draws
+            known.append(run := _replay_release(recording, release, job))
+        runs.append(run)
+    return runs
 
 
 @per_recording()
@@ -161,80 +186,96 @@ def _replay_under(recording: Recording, release: Release) -> Recording:
     return replay_cycle(replace(recording.snapshot, flags=replace(recording.snapshot.flags, release=release)))
 
 
-def _replay_release(recording: Recording, release: Release) -> _ReleaseRun:
+def _replay_release(recording: Recording, release: Release, job: JobId) -> _ReleaseRun:
     listener = ListeningRelease.replayed_at(release)
     with disposing(_replay_under(recording, listener)) as run:
         draw = cycle_draw(run) if cut_off_error(run) is None else None
-        return _ReleaseRun(release, tuple(listener.consulted_changes), draw)
+        # Taken before the answer, which consults changes for its words.
+        consulted = tuple(listener.consulted_changes)
+        return _ReleaseRun(release, consulted, draw, run.conf.rejection, {job: _read_answer(run, job)})
 
 
-class _AnswerUnder(NamedTuple):
-    """What the answer under one release says of another outcome of the job."""
+def _answer_of(recording: Recording, run: _ReleaseRun, job: JobId) -> _ReleaseAnswer:
+    if job not in run.answers:
+        with disposing(_replay_under(recording, run.release)) as replayed:
+            run.answers[job] = _read_answer(replayed, job)
+    return run.answers[job]
 
-    outcome: str
-    """The outcome in words, with its reason."""
-    fact: str = ""
-    """The first fact, where it says more than the reason."""
-    cause: str = ""
-    """The cause; empty where no reason is told."""
-    rejection: str = ""
-    """Why the release rejects the configuration; empty if it does not."""
+
+def _read_answer(run: Recording, job: JobId) -> _ReleaseAnswer:
+    if cut_off_error(run) is not None or job not in run.session.jobs:
+        return _ReleaseAnswer()
+    answer = explain_by_name(run, job)
+    finding, fact = answer.dominant, next(iter(answer.dominant.facts), "").removesuffix(".")
+    is_admitted = not run.session.jobs[job].tasks and run.session.jobs[job].pod_group.phase == INQUEUE
+    words = finding.cause, finding.headline.state, finding.reason, fact
+    return _ReleaseAnswer(*words, answer.scheduled, bool(finding.flaws), is_admitted)
+
+
+def _words_by_run(recording: Recording, runs: Sequence[_ReleaseRun], job: JobId) -> list[str]:
+    """The other outcome of the job in each run, or that it is Pending for another reason; empty for the same."""
+    words = [""] * len(runs)
+    for difference, indices in _indices_by_difference(recording, [run.draw for run in runs], job).items():
+        for index in indices:
+            words[index] = difference
+    return [known or _answer_difference(recording, run, job) for known, run in zip(words, runs, strict=True)]
+
+
+def _answer_difference(recording: Recording, run: _ReleaseRun, job: JobId) -> str:
+    """How the answer differs though the cycle has the same outcome: jobs without pods are admitted, never placed."""
+    base, answer = _read_answer(recording, job), _answer_of(recording, run, job)
+    if not answer.cause or (base.is_scheduled and answer.is_scheduled):
+        return ""
+    if answer.is_admitted != base.is_admitted:
+        return ADMITTED if answer.is_admitted else PENDING
+    return "" if answer.reason_key == base.reason_key else OTHERWISE_PENDING
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:
     """Under which releases the job has another outcome than by the latest rules, and why."""
-    indices = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job)
-    answers = {tag: _answer_under(recording, tag, job, words) for words, tags in indices.items() for tag in tags}
-    by_cause = group_by_key(
-        ((words, answers[tag].cause, answers[tag].rejection), tag) for words, tags in indices.items() for tag in tags
+    runs = _runs_under(recording, SUPPORTED_TAGS, job)
+    words_by_tag = enumerate(_words_by_run(recording, runs, job))
+    by_reason = group_by_key(
+        ((words, _reason_key(recording, runs[tag], job, words)), tag) for tag, words in words_by_tag if words
     )
     clauses = list[str]()
-    for tags in by_cause.values():
-        told = answers[tags[0]]
-        facts = [told.fact] if told.fact and (told.rejection or len(by_cause) == 1) else []
-        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {'. '.join((told.outcome, *facts))}")
+    for (words, _), tags in by_reason.items():
+        outcome = _describe_outcome(recording, runs[tags[0]], job, words, with_fact=len(by_reason) == 1)
+        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
     return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
 
 
-def _answer_under(recording: Recording, index: int, job: JobId, words: str) -> _AnswerUnder:
-    """The answer under a supported tag that has the outcome `words`, made once for tags of the same recording."""
-    release, known = release_at_tag(SUPPORTED_TAGS[index]), _known_answers(recording)
-    same = next(run.release for run in _release_runs(recording) if run.has_rules_of(release))
-    key = same.display_name(), job, words
-    if key not in known:
-        with disposing(_replay_under(recording, same)) as run:
-            is_known = cut_off_error(run) is None and job in run.session.jobs
-            known[key] = _describe_answer(recording, run, job, words) if is_known else _AnswerUnder(words)
-    return known[key]
+def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, words: str) -> tuple[str, ...]:
+    """A key that is equal for runs with the same outcome whose reasons may be told together."""
+    answer = _answer_of(recording, run, job)
+    if answer.is_scheduled:  # where it is placed is of no consequence
+        return (answer.cause, run.rejection) if words in (SCHEDULED, PENDING) else ()
+    return (*answer.reason_key, run.rejection)
 
 
-@per_recording()
-def _known_answers(recording: Recording) -> dict[tuple[str, JobId, str], _AnswerUnder]:
-    """(Release, job, its outcome) → answer, as made so far."""
-    return {}
-
-
-def _describe_answer(recording: Recording, run: Recording, job: JobId, words: str) -> _AnswerUnder:
-    answer, rejection = explain_by_name(run, job), run.conf.rejection
-    fact, reason = next(iter(answer.dominant.facts), "").removesuffix("."), answer.dominant.reason
-    if words in (SCHEDULED, PENDING):
+def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words: str, *, with_fact: bool) -> str:
+    """An outcome with its reason, and with the first fact if `with_fact`."""
+    answer, is_placed = _answer_of(recording, run, job), explain_by_name(recording, job).scheduled
+    if words in (SCHEDULED, PENDING, OTHERWISE_PENDING):
         # A reservation that is never bound counts as a place in the cycle, but not in the answer.
-        pending = PENDING if explain_by_name(recording, job).scheduled else OTHERWISE_PENDING
-        outcome = f"{SCHEDULED if answer.scheduled else pending}: {reason}"
-        says_more = not answer.scheduled or answer.dominant.flaws or rejection
-        return _AnswerUnder(outcome, fact if says_more else "", answer.cause_code, rejection)
-    if answer.scheduled:
-        return _AnswerUnder(words)
-    reason = fact if rejection else reason
-    return _AnswerUnder(f"{words}: {reason[0].lower()}{reason[1:]}", "", answer.cause_code, rejection)
+        pending = PENDING if is_placed else f"it {answer.state} for another reason"
+        words = SCHEDULED if answer.is_scheduled else pending
+    elif answer.is_scheduled or words == ADMITTED or not answer.cause:
+        return words
+    # The first fact is why a configuration is rejected, if it is.
+    reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
+    says_more = with_fact and answer.fact and not run.rejection and (answer.has_flaws or is_placed)
+    return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 
 
 def _fix_of_older(recording: Recording, job: JobId) -> str:
     """The first fix of a placed job under the newest release that leaves it Pending; empty if none is found."""
-    pending = _indices_by_difference(recording, _draws_under(recording, SUPPORTED_TAGS), job).get(PENDING)
-    if not pending or not explain_by_name(recording, job).scheduled:
+    if not explain_by_name(recording, job).scheduled:
         return ""
-    release = release_at_tag(SUPPORTED_TAGS[pending[0]])
+    words = _words_by_run(recording, _runs_under(recording, SUPPORTED_TAGS, job), job)
+    if PENDING not in words:
+        return ""
+    release = release_at_tag(SUPPORTED_TAGS[words.index(PENDING)])
     with disposing(_replay_under(recording, release)) as run:
         search = search_few_fixes(run, explain_by_name(run, job))
         proven = [plan for plan in short_plans(search) if plan.is_proven] if search is not None else []

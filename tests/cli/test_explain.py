@@ -296,3 +296,18 @@ def test_a_job_that_the_running_scheduler_has_long_refused_is_no_success(since: 
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}), encoding="utf-8")
     assert code == call(["explain", str(file), "default/j"])[0]
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "step"),
+    [
+        ("2772-two-tasks-against-one-pod", "team/high-job", "  - Nothing has to change; if the pods stay Pending"),
+        # A fix of what a placed job's answer names is said instead.
+        ("2622-which-victim-first", "team/high", "  1. Configuration: actions ->"),
+        ("4690-small-jobs-pass-the-large-one", "team/large", "  - First, not tested (nothing is placed before running"),
+    ],
+)
+def test_the_first_step_is_the_one_that_costs_no_running_pod(thread: str, job: str, step: str) -> None:
+    lines = call(["explain", str(recorded_path(f"threads/{thread}")), job])[1].splitlines()
+    title = next(number for number, line in enumerate(lines) if line.startswith(("Fixes (", "Suggested fixes (")))
+    assert lines[title + 1].startswith(step)

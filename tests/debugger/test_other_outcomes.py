@@ -84,9 +84,13 @@ def test_another_outcome_has_the_reason_and_the_first_fact_of_its_own_answer(thr
     assert told in other_outcomes(recording, job).releases
 
 
-def test_releases_with_the_same_outcome_for_another_reason_are_told_apart() -> None:
+def test_a_lost_reservation_says_what_the_next_cycle_does_and_releases_are_told_apart_by_their_reason() -> None:
     recording = recorded(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing"))
-    rejected, _, lacking = other_outcomes(recording, "default/job-21").releases.split("; under ")
+    found = other_outcomes(recording, "default/job-21")
+    assert found.chance == (
+        "Nothing has to change: once the evicted pods have ended, the next cycle binds 4 pods of it on node-009."
+    )
+    rejected, _, lacking = found.releases.split("; under ")
     assert rejected.startswith("Under v1.14.0 to v1.14.4 and under v1.11.2 and older no pods are evicted: the config")
     assert lacking.startswith("v1.12.0 to v1.13.0 no pods are evicted: job-21-master-0 asks 1 cpu; its queue q2")
 

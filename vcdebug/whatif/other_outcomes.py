@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import capitalize_first, join_names, verb_for
-from vcdebug.explain.answer import NO_OTHER_OUTCOMES, OtherOutcomes
+from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
+from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import INQUEUE
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording, cut_off_error, disposing, per_recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag
@@ -31,6 +33,8 @@ _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
 ADMITTED, OTHERWISE_PENDING = "it is admitted", "it is Pending otherwise"
+GRACE: Final = timedelta(seconds=31)
+"""Time between two cycles in which evicted pods end: the grace period of most pods, and a second."""
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
@@ -54,7 +58,7 @@ def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
 def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
     if len(recording) > MAX_EVENTS or cut_off_error(recording) is not None or missing_kinds(recording.snapshot):
         return NO_OTHER_OUTCOMES
-    chance = _chance_sentence(recording, job)
+    chance = " ".join(filter(None, (_chance_sentence(recording, job), _next_cycle_sentence(recording, job))))
     if not recording.snapshot.release.is_assumed:
         return OtherOutcomes(chance)
     newest = _runs_under(recording, NEWEST_PATCHES, job)
@@ -126,6 +130,20 @@ def _difference_words(
 def _victim_jobs(recording: Recording, draw: CycleDraw) -> set[str]:
     """The jobs of the evicted pods; a pod without a job stands for itself."""
     return {recording.owners.jobs.get(pod, pod) for pod in draw.evicted}
+
+
+def _next_cycle_sentence(recording: Recording, job: JobId) -> str:
+    """Where the next cycle places a job whose reservation this cycle released; empty if it does not."""
+    if explain_by_name(recording, job).cause_code != Cause.PLAN_LOST:
+        return ""
+    # Imported here: few answers need what happens between cycles.
+    from vcdebug.whatif.cycles import replay_next_cycle
+    from vcdebug.whatif.next_cycle import BetweenCycles
+
+    with disposing(replay_next_cycle(recording, BetweenCycles(interval=GRACE))) as run:
+        bound = [effect.node for effect in cycle_effects(run).bound if effect.job == job]
+    placed = f"{count_noun(len(bound), 'pod')} of it on {join_names(dict.fromkeys(bound))}"
+    return f"Nothing has to change: once the evicted pods have ended, the next cycle binds {placed}." if bound else ""
 
 
 class _ReleaseAnswer(NamedTuple):

@@ -134,10 +134,20 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     dominant = by_cause[first.cause] = add_other_groups(view, dominant)
+    if not others and _is_settled(dominant):
+        words = "Nothing has to change; if the pods stay Pending, name the cluster's release with --release."
+        dominant = by_cause[first.cause] = dominant.with_additions(Advice.from_outside(words))
     advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
     advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
+
+
+def _is_settled(finding: Finding) -> bool:
+    """Whether pods are evicted for a placed job in a way that nothing is said against."""
+    if finding.cause != Cause.PLACES or finding.flaws or finding.advice:
+        return False
+    return all(name in finding.numbers and finding.numbers[name].value for name in ("pods.evicted", "pods.pipelined"))
 
 
 def _add_reported(view: JobView, finding: Finding) -> Finding:

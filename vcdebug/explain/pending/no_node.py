@@ -1,6 +1,6 @@
 """Why a task fits no node: the reasons of the nodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
@@ -46,7 +46,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import PREDICATES, TDM, USAGE
+from vcdebug.plugins import CAPACITY, PREDICATES, PROPORTION, TDM, USAGE
+from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.manifest import name_of
@@ -329,7 +330,20 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
     when = proof_of(fits.seq if is_earlier else None, f"the nodes when {task.name} was tried")
     finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, (*when, *taker_evidence(takers)))
-    return finding.with_additions(Flaw.PASSED) if passing else finding
+    return finding.with_additions(Flaw.PASSED, *_reserving_advice(fits)) if passing else finding
+
+
+def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
+    """Yields a first step that keeps later jobs from the room, and evicts nothing."""
+    node, plugins = fits.nearest_node, fits.view.recording.conf.plugin_names()
+    if node is None or not {CAPACITY, PROPORTION} & {*plugins}:
+        return
+    tasks = fits.view.unplaced_tasks
+    names = [name for name, _ in node.short]
+    request = amount_text.format_resource(sum_resources(task.init_resreq for task in tasks), names)
+    queue = f"a queue of its own with guarantee {request} (spec.deserved at least as much)"
+    words = f"Move {fits.view.job.uid} to {queue}: other queues then leave that free, until it is placed."
+    yield Advice.from_outside(words).as_first_step("nothing is placed before running pods end")
 
 
 def _nearest_words(fits: NodeFits, node: NodeFit, has: str = "has") -> str:

@@ -168,7 +168,7 @@ class ExhaustedQuota(Struct, frozen=True):
     """The request of one more pod, in 10^-9 units; 0 if unknown."""
 
     def describe_usage(self, others: Iterable[str] = ()) -> str:
-        """The usage of the quota and its consequence, in a sentence; `others` are further jobs that lack pods."""
+        """The usage of the quota and its consequence; `others` are further jobs that lack pods."""
         holder_words = f" by {join_holders(self.holders)}" if self.holders else ""
         used = f"ResourceQuota {self.quota}: {self.used} of {self.hard} {self.name} used{holder_words}"
         if nano_value(self.used) >= nano_value(self.hard):
@@ -176,7 +176,10 @@ class ExhaustedQuota(Struct, frozen=True):
             waiting = f" ({join_names(lacking)} {verb_for(len(lacking), 'lacks')} pods as well)" if lacking else ""
             return f"{used}: no more pods can be created{waiting}."
         size, room = _format_nano(self.name, self.request), count_noun(self.fitting, "more pod")
-        return f"{used}: room for only {room} of {size}." if self.fitting else f"{used}: no room for a pod of {size}."
+        lack = f"room for only {room} of {size}" if self.fitting else f"no room for a pod of {size}"
+        has_pending = any(holder.waits for holder in self.holders)
+        rule = " Pending pods count too: no queue limits their creation." if has_pending else ""
+        return f"{used}: {lack}.{rule}"
 
     def describe_total(self, pods: int) -> str:
         """What this many pods, whose requests are `request` in all, ask of the quota, in a sentence."""

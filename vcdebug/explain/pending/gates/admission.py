@@ -208,7 +208,7 @@ def admitted(view: JobView) -> Finding | None:
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = counts({"job.minAvailable": job.min_available})
-    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(*_reported_facts(view), format_fit(view)))
+    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(format_fit(view), *_reported_facts(view)))
 
 
 def _reported_facts(view: JobView) -> Iterator[str]:

@@ -148,12 +148,16 @@ def missing_action(
     return [first.with_additions(f"Not tried: {' or '.join(untried)} in actions ({too_large})."), *others]
 
 
+def _last_action_end(view: JobView) -> Seq | None:
+    return view.action_ends(view.actions[-1]) if view.actions else None
+
+
 def no_allocate_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding:
     """The finding if a node has room and the configuration lacks the action allocate."""
-    reason = f"the configuration lacks the allocate action (actions: {', '.join(view.actions)})"
+    reason = f"the configuration lacks the allocate action (actions: {', '.join(view.actions) or 'none'})"
     free = len(fits.free_nodes)
     facts = (f"{count_noun(free, 'node')} {verb_for(free, 'has')} room for {task.name}.",)
-    evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
+    evidence = proof_of(_last_action_end(view), "the last action ends, and nothing was allocated")
     numbers = counts({"nodes.free": len(fits.free_nodes)})
     advice = (Advice.cluster_admin("Add allocate to actions."),)
     return view.pending(Cause.NOT_CONFIGURED, reason, numbers, evidence, advice, facts=facts)
@@ -182,7 +186,7 @@ def _action_finding(view: JobView, task: TaskInfo, fits: NodeFits, trial: Action
         Evidence(seq, f"{e.plugin}: the queue has no quota left for it")
         for seq, e in queue_limits.allocatable_refusals(view)[:1]
     )
-    last_evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
+    last_evidence = proof_of(_last_action_end(view), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refusal_evidence or no_node.search_evidence(view, task)), *last_evidence)))
     position = " after allocate" if ALLOCATE in view.actions else ""
     advice = (Advice.cluster_admin(f"Add {trial.action} to actions{position} (tested: places the job)."),)

@@ -97,8 +97,9 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
     headline, fact = _validity_lines(view, valid, roles, failure)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
-    updates, update_advice = _creation_order(view) if missing else ((), ())
-    others = other_invalid_jobs(view.recording, job.uid) if first_of_quota else ()
+    has_full_quota = bool(first_of_quota)
+    updates, update_advice = _creation_order(view, has_full_quota=has_full_quota) if missing else ((), ())
+    others = other_invalid_jobs(view.recording, job.uid) if has_full_quota else ()
     reasons = [*(quota.describe_usage(others) for quota in first_of_quota), *updates]
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),
@@ -165,11 +166,12 @@ def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, kn
 _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
 
 
-def _creation_order(view: JobView) -> _Reason:
+def _creation_order(view: JobView, *, has_full_quota: bool) -> _Reason:
     """(facts, advice) if the owner is suspended, or creates pods step by step or not those of some role; else empty."""
     if update := rolling_update(view):
         return (update,), (Advice.for_owner(f"{capitalize_first(MORE_SURGE)}."),)
-    if not view.tasks and (unnamed := _unnamed_group(view))[0]:
+    # A full quota explains the lack of pods as well without their owner, which a snapshot may lack.
+    if not (view.tasks or has_full_quota) and (unnamed := _unnamed_group(view))[0]:
         return unnamed
     for owner, facts in workloads_of(view.recording, view.job.pod_group.manifest):
         if facts.suspended:

@@ -9,13 +9,15 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.debugger.test_odds import free_choice
 from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 from vcdebug.whatif.odds import SeedDraws, tally_draws
-from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, other_outcomes
+from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, describe_short_plans, other_outcomes
 
 
 def test_an_answer_says_in_how_many_runs_the_job_has_another_outcome() -> None:
@@ -172,3 +174,27 @@ def placed_jobs(snapshot: Snapshot) -> set[str]:
     """The jobs that have their minMember after the cycle."""
     jobs = cycle_effects(replay_cycle(snapshot)).jobs
     return {job.job for job in jobs if job.tasks and job.ready + job.waiting >= job.min_available}
+
+
+@pytest.mark.parametrize(
+    ("thread", "job", "limit"),
+    [
+        (
+            "3510-capacity-without-reclaim-action",
+            "team/q2-job-1",
+            "; under v1.12 and older it does not help.",
+        ),
+        ("1096-two-queues-none-gets-two", "team/job-b", ""),
+        # The fix itself names the release that added what it uses.
+        ("2976-preempt-against-anti-affinity", "team/high", ""),
+    ],
+)
+def test_the_first_fix_says_under_which_releases_it_does_not_help(thread: str, job: str, limit: str) -> None:
+    recording = recorded(recorded_path(f"threads/{thread}"))
+    answer = explain_by_name(recording, job)
+    search = search_few_fixes(recording, answer)
+    assert search is not None
+    first, *others = describe_short_plans(recording, answer, short_plans(search))
+    assert limit in first
+    assert bool(limit) is ("it does not help" in first)
+    assert not any("it does not help" in words for words in others)

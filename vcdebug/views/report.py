@@ -165,8 +165,8 @@ def _iter_with_fixes(
     recording: Recording, answers: Iterable[Explanation]
 ) -> Iterator[tuple[Explanation, str, list[str]]]:
     """(answer, title of its fixes, fixes): tested ones for the first jobs, as many as MAX_TESTED_EVENTS allows."""
-    from vcdebug.whatif.fixes.plan import describe_short_plan
     from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, short_trial_count
+    from vcdebug.whatif.other_outcomes import describe_short_plans
 
     left = MAX_TESTED_EVENTS
     for answer in answers:
@@ -178,7 +178,7 @@ def _iter_with_fixes(
                 first, others = (
                     [line.untested_text for line in answer.outside_advice(first=first)] for first in (True, False)
                 )
-                fixes = [*first, *map(describe_short_plan, plans), *others]
+                fixes = [*first, *describe_short_plans(recording, answer, plans), *others]
                 exception = ", but for those that say otherwise" if first or others else ""
                 yield answer, f"Fixes (tested on this snapshot{exception}):", fixes
                 continue

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, OtherOutcomes
+from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.grouping import group_by_key
@@ -23,8 +23,11 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
 from vcdebug.snapshot.object_checks import missing_kinds
-from vcdebug.whatif.fixes.plan import describe_short_plan
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.fixes.fix import SINCE
+from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+from vcdebug.whatif.fixes.trial import FixTrials, PodPlaces
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed, tie_before
 
 RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
@@ -200,8 +203,12 @@ def _release_runs(recording: Recording) -> list[_ReleaseRun]:
     return []
 
 
+def _snapshot_under(recording: Recording, release: Release) -> Snapshot:
+    return replace(recording.snapshot, flags=replace(recording.snapshot.flags, release=release))
+
+
 def _replay_under(recording: Recording, release: Release) -> Recording:
-    return replay_cycle(replace(recording.snapshot, flags=replace(recording.snapshot.flags, release=release)))
+    return replay_cycle(_snapshot_under(recording, release))
 
 
 def _replay_release(recording: Recording, release: Release, job: JobId) -> _ReleaseRun:
@@ -298,6 +305,33 @@ def _fix_of_older(recording: Recording, job: JobId) -> str:
         search = search_few_fixes(run, explain_by_name(run, job))
         proven = [plan for plan in short_plans(search) if plan.is_proven] if search is not None else []
         return f"Tested under {release.display_name()}: {describe_short_plan(proven[0])}" if proven else ""
+
+
+def describe_short_plans(recording: Recording, explanation: Explanation, plans: Sequence[TriedPlan]) -> list[str]:
+    """Tested plans in words; of the first also under which releases it does not help, if the snapshot names none."""
+    first = [describe_short_plan(plan, _releases_without_effect(recording, explanation, plan)) for plan in plans[:1]]
+    return [*first, *map(describe_short_plan, plans[1:])]
+
+
+def _releases_without_effect(recording: Recording, explanation: Explanation, plan: TriedPlan) -> str:
+    """Under which newest patches a job that is Pending there stays so with the plan; empty if under none."""
+    is_stated = not recording.snapshot.release.is_assumed or any(SINCE in fix.text for fix in plan.plan.fixes)
+    is_large = len(recording) > MAX_EVENTS or bool(missing_kinds(recording.snapshot))
+    if is_stated or is_large or explanation.scheduled or not plan.is_proven:
+        return ""
+    settings = explanation.pod or explanation.job, explanation.cause_code, PodPlaces.at_end(recording)
+    failing = list[Tag]()
+    runs = _runs_under(recording, NEWEST_PATCHES, explanation.job)
+    for tag, run in zip(NEWEST_PATCHES, runs, strict=True):
+        if run.draw is None or _answer_of(recording, run, explanation.job).is_scheduled:
+            continue
+        trials = FixTrials(_snapshot_under(recording, release_at_tag(tag)), *settings, explanation.dominant.flaws)
+        tried = trials(plan.plan.all_edits)
+        failing += [] if tried is not None and tried.is_reached else [tag]
+    lines = [f"v{tag.major}.{tag.minor}" for tag in failing]
+    is_oldest = bool(failing) and [*NEWEST_PATCHES[-len(failing) :]] == failing
+    older = f"{lines[0]} and older" if is_oldest and len(lines) > 1 else join_names(lines)
+    return f"under {older} it does not help" if failing else ""
 
 
 def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:

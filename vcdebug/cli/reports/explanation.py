@@ -244,7 +244,7 @@ def short_fix_blocks_of(recording: Recording, explanation: Explanation) -> Itera
     from vcdebug.whatif.fixes.search import search_few_fixes
 
     search = search_few_fixes(recording, explanation)
-    return iter(()) if search is None else fixes.short_fix_blocks(search, explanation)
+    return iter(()) if search is None else fixes.short_fix_blocks(recording, search, explanation)
 
 
 def write_explanation(

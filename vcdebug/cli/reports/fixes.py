@@ -12,9 +12,10 @@ from vcdebug.explain.answer import ADVICE_OWNER, Explanation
 from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, Paragraph, make_paragraph
 from vcdebug.views.pieces import Piece
-from vcdebug.whatif.fixes.plan import TriedPlan, describe_result, describe_short_plan
+from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
 from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, short_plans, start_search, trials_of
 from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
+from vcdebug.whatif.other_outcomes import describe_short_plans
 
 _MAX_SHOWN_EDITS = 6
 
@@ -73,7 +74,7 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
     )
 
 
-def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Block]:
+def short_fix_blocks(recording: Recording, search: FixSearch, explanation: Explanation) -> Iterator[Block]:
     """The first tested fixes, a line each, and advice that no replay can test; no blocks where nothing works."""
     plans = short_plans(search)
     if not plans:
@@ -83,8 +84,8 @@ def short_fix_blocks(search: FixSearch, explanation: Explanation) -> Iterator[Bl
     tested = "the numbered ones are tested" if first or others else "tested"
     yield make_paragraph(f"Fixes ({tested} on this snapshot)", "title")
     yield from first
-    for number, remedy in enumerate(plans, start=1):
-        yield make_paragraph(f"{number}. {describe_short_plan(remedy)}", indent=2)
+    for number, words in enumerate(describe_short_plans(recording, explanation, plans), start=1):
+        yield make_paragraph(f"{number}. {words}", indent=2)
     yield from others
 
 

@@ -143,9 +143,8 @@ class PageOpener(Struct, eq=False):
 
     def _test_fixes(self, recording: Recording, answer: Explanation, page: AnswerScreen) -> CommandReply:
         """Test a few fixes in the thread, then show them in place of the page's advice."""
-        from vcdebug.whatif.fixes.plan import describe_short_plan
         from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
-        from vcdebug.whatif.other_outcomes import other_outcomes
+        from vcdebug.whatif.other_outcomes import describe_short_plans, other_outcomes
 
         search = None if not answer.wants_fixes else search_few_fixes(recording, answer, self.tools.work.is_wanted)
         plans = short_plans(search) if search is not None else []
@@ -154,7 +153,8 @@ class PageOpener(Struct, eq=False):
         others = other_outcomes(recording, answer.job)
         if not plans and not others.warnings:
             return CommandReply()
-        table = explanation_table(recording, answer, AnswerTrials([*map(describe_short_plan, plans)], others))
+        trials = AnswerTrials(describe_short_plans(recording, answer, plans), others)
+        table = explanation_table(recording, answer, trials)
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
     def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> None:

@@ -473,6 +473,10 @@ def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     return next((group for group in groups if f"{group.namespace}/{group.name}" == job), None)
 
 
+SINCE: Final = ", from "
+"""Words in a fix before the release that added what it uses."""
+
+
 def since_words(release: Release, change: Change | None) -> str:
     """`, from v1.15.0 on` for what a change added to later releases, if the snapshot names no release."""
-    return f", from {change.fixed_in[0]} on" if change is not None and release.is_assumed else ""
+    return f"{SINCE}{change.fixed_in[0]} on" if change is not None and release.is_assumed else ""

@@ -236,11 +236,12 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     return f"{places + ', ' if places else ''}then {reason}"
 
 
-def describe_short_plan(remedy: TriedPlan) -> str:
-    """The change, its effect, and the role that has to agree, in a line."""
+def describe_short_plan(remedy: TriedPlan, limit: str = "") -> str:
+    """The change, its effect, where this does not hold, and the role that has to agree, in a line."""
     # The evictions of pods that do not exist yet depend on their assumed size.
     evicts_for_it = remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts")
     joint = "; for it the cycle " if evicts_for_it else "; "
     effect = joint.join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
+    effect = "; ".join(filter(None, (effect, limit)))
     alone = "" if remedy.is_proven or remedy.corrects else "Not enough alone: "
     return f"{alone}{remedy.plan_words}. {capitalize_first(effect)}.  [{ADVICE_OWNER[remedy.plan.worst_harm]}]"

@@ -17,7 +17,13 @@ from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 from vcdebug.whatif.odds import SeedDraws, tally_draws
-from vcdebug.whatif.other_outcomes import RUNS_OF_AN_ANSWER, describe_short_plans, other_outcomes
+from vcdebug.whatif.other_outcomes import (
+    AGREEMENT,
+    NAME_RELEASE,
+    RUNS_OF_AN_ANSWER,
+    describe_short_plans,
+    other_outcomes,
+)
 
 
 def test_an_answer_says_in_how_many_runs_the_job_has_another_outcome() -> None:
@@ -68,8 +74,8 @@ def queue_without_node_group() -> Snapshot:
 
 def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     found = other_outcomes(replay_cycle(queue_without_node_group()), "default/job")
-    assert found.releases == "Under v1.12.4 and older it is scheduled: job-0 bound to n1. Name yours with --release."
-    assert found.agreement == ""
+    assert found.releases == "Under v1.12.4 and older it is scheduled: job-0 bound to n1."
+    assert found.release_note == NAME_RELEASE
     assert found.build_document() == {"otherReleases": found.releases}
 
 
@@ -136,7 +142,7 @@ def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_the
 def test_no_agreement_is_claimed_where_a_release_has_another_reason(thread: str, job: str, told: str) -> None:
     found = other_outcomes(recorded(recorded_path(f"threads/{thread}")), job)
     assert told in found.releases
-    assert bool(told) is not bool(found.agreement)
+    assert bool(told) is not (found.release_note == AGREEMENT)
 
 
 def test_a_named_release_is_not_compared_with_others() -> None:
@@ -154,7 +160,7 @@ def test_agreement_is_claimed_only_if_each_release_places_the_same_jobs(name: st
     }
     for job in recording.session.jobs:
         found = other_outcomes(recording, job)
-        if found.agreement:
+        if found.release_note == AGREEMENT:
             assert len({job in placed for placed in outcomes.values()}) == 1
         else:
             assert found.releases.startswith("Under v1.")

@@ -480,8 +480,8 @@ class OtherOutcomes(NamedTuple):
     """In how many runs with other random choices the job has another outcome."""
     releases: str = ""
     """Under which releases it has another outcome, if the snapshot names none."""
-    agreement: str = ""
-    """That the newest patch of each release gives the same outcome, if the snapshot names none."""
+    release_note: str = ""
+    """What the line about an unknown release adds: that the newest patch of each gives the same, or how to name one."""
     fix: str = ""
     """What places the job under those releases, if it stays Pending under them only."""
 

@@ -34,6 +34,7 @@ RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
 NEWEST_PATCHES: Final = tuple(next(tags) for _, tags in groupby(SUPPORTED_TAGS, attrgetter("release_line")))
 _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
+NAME_RELEASE: Final = "Name yours with --release."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
 ADMITTED, OTHERWISE_PENDING = "it is admitted", "it is Pending otherwise"
 GRACE: Final = timedelta(seconds=31)
@@ -66,8 +67,8 @@ def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
         return OtherOutcomes(chance)
     newest = _runs_under(recording, NEWEST_PATCHES, job)
     if any(_words_by_run(recording, newest, job)):
-        return OtherOutcomes(chance, _release_sentence(recording, job), fix=_fix_of_older(recording, job))
-    return OtherOutcomes(chance, agreement=AGREEMENT if all(run.draw is not None for run in newest) else "")
+        return OtherOutcomes(chance, _release_sentence(recording, job), NAME_RELEASE, _fix_of_older(recording, job))
+    return OtherOutcomes(chance, release_note=AGREEMENT if all(run.draw is not None for run in newest) else "")
 
 
 @per_recording()
@@ -267,7 +268,7 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
     for (words, _), tags in by_reason.items():
         outcome = _describe_outcome(recording, runs[tags[0]], job, words, with_fact=len(by_reason) == 1)
         clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
-    return f"{capitalize_first('; '.join(clauses))}. Name yours with --release."
+    return f"{capitalize_first('; '.join(clauses))}."
 
 
 def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, words: str) -> tuple[str, ...]:
@@ -330,7 +331,7 @@ def _releases_without_effect(recording: Recording, explanation: Explanation, pla
         failing += [] if tried is not None and tried.is_reached else [tag]
     lines = [f"v{tag.major}.{tag.minor}" for tag in failing]
     is_oldest = bool(failing) and [*NEWEST_PATCHES[-len(failing) :]] == failing
-    older = f"{lines[0]} and older" if is_oldest and len(lines) > 1 else join_names(lines)
+    older = f"{lines[0]} and older" if is_oldest and len(lines) > 1 else ", ".join(lines)
     return f"under {older} it does not help" if failing else ""
 
 

@@ -93,7 +93,7 @@ def explanation_blocks(
     yield from (make_paragraph(fact, indent=2) for fact in facts)
     if group_fact := names.group_facts.get(explanation.job):
         yield make_paragraph(group_fact, indent=2)
-    yield release_paragraph(explanation.release, addition=others.agreement)
+    yield release_paragraph(explanation.release, addition=others.release_note)
     yield from (make_paragraph(text, "warn", 2) for text in others.warnings)
     if not verbose:
         yield from _short_blocker_blocks(explanation)

@@ -134,7 +134,6 @@ def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_the
             "Under v1.11.0 to v1.11.2 it is admitted; under v1.10.2 and",
         ),
         ("kthena532-decode-role-short", "serve/llm-0", "under v1.13.3 and older it is Pending for another reason"),
-        ("3510-capacity-without-reclaim-action", "team/q2-job-1", "Under v1.13.0 and older it is Pending for another"),
         # Only the words of the scheduler's message differ.
         ("2907b-two-vgpus-with-process-start", "team/gpu-pod12", ""),
     ],
@@ -188,7 +187,7 @@ def placed_jobs(snapshot: Snapshot) -> set[str]:
         (
             "3510-capacity-without-reclaim-action",
             "team/q2-job-1",
-            "; under v1.12 and older it does not help.",
+            "; under v1.13.0 and older it does not help.",
         ),
         ("1096-two-queues-none-gets-two", "team/job-b", ""),
         # The fix itself names the release that added what it uses.

@@ -158,7 +158,7 @@ class _ReleaseAnswer(NamedTuple):
     """Such as `is not admitted`."""
     reason: str = ""
     fact: str = ""
-    """The first fact, without its full stop."""
+    """The first fact that names the release, else the first one, without its full stop."""
     is_scheduled: bool = False
     has_flaws: bool = False
     is_admitted: bool = False
@@ -232,7 +232,9 @@ def _read_answer(run: Recording, job: JobId) -> _ReleaseAnswer:
     if cut_off_error(run) is not None or job not in run.session.jobs:
         return _ReleaseAnswer()
     answer = explain_by_name(run, job)
-    finding, fact = answer.dominant, next(iter(answer.dominant.facts), "").removesuffix(".")
+    finding, release = answer.dominant, run.snapshot.release.display_name()
+    of_release = (fact for fact in finding.facts if f" {release} " in f" {fact} ")
+    fact = (next(of_release, "") or next(iter(finding.facts), "")).removesuffix(".")
     is_admitted = not run.session.jobs[job].tasks and run.session.jobs[job].pod_group.phase == INQUEUE
     words = finding.cause, finding.headline.state, finding.reason, fact
     return _ReleaseAnswer(*words, answer.scheduled, bool(finding.flaws), is_admitted)
@@ -254,7 +256,9 @@ def _answer_difference(recording: Recording, run: _ReleaseRun, job: JobId) -> st
         return ""
     if answer.is_admitted != base.is_admitted:
         return ADMITTED if answer.is_admitted else PENDING
-    return "" if answer.reason_key == base.reason_key else OTHERWISE_PENDING
+    # What an action that is missing would do there is said of the fix that adds it.
+    is_same = answer.reason_key == base.reason_key or {answer.cause, base.cause} == {Cause.NOT_CONFIGURED, Cause.MIXED}
+    return "" if is_same else OTHERWISE_PENDING
 
 
 def _release_sentence(recording: Recording, job: JobId) -> str:
@@ -290,7 +294,8 @@ def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words:
         return words
     # The first fact is why a configuration is rejected, if it is.
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
-    says_more = with_fact and answer.fact and not run.rejection and (answer.has_flaws or is_placed)
+    is_of_release = run.release.display_name() in answer.fact
+    says_more = with_fact and answer.fact and not run.rejection and (answer.has_flaws or is_placed or is_of_release)
     return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 
 
@@ -320,19 +325,25 @@ def _releases_without_effect(recording: Recording, explanation: Explanation, pla
     is_large = len(recording) > MAX_EVENTS or bool(missing_kinds(recording.snapshot))
     if is_stated or is_large or explanation.scheduled or not plan.is_proven:
         return ""
-    settings = explanation.pod or explanation.job, explanation.cause_code, PodPlaces.at_end(recording)
-    failing = list[Tag]()
-    runs = _runs_under(recording, NEWEST_PATCHES, explanation.job)
-    for tag, run in zip(NEWEST_PATCHES, runs, strict=True):
+    if not _tags_without_effect(recording, explanation, plan, NEWEST_PATCHES):
+        return ""
+    failing = _tags_without_effect(recording, explanation, plan, SUPPORTED_TAGS)
+    ranges = " and under ".join(_tag_ranges([SUPPORTED_TAGS.index(tag) for tag in failing]))
+    return f"under {ranges} it does not help"
+
+
+def _tags_without_effect(
+    recording: Recording, explanation: Explanation, plan: TriedPlan, tags: Sequence[Tag]
+) -> list[Tag]:
+    """The releases under which the job is Pending and stays so with the plan."""
+    settings, failing = (explanation.cause_code, PodPlaces.at_end(recording), explanation.dominant.flaws), list[Tag]()
+    for tag, run in zip(tags, _runs_under(recording, tags, explanation.job), strict=True):
         if run.draw is None or _answer_of(recording, run, explanation.job).is_scheduled:
             continue
-        trials = FixTrials(_snapshot_under(recording, release_at_tag(tag)), *settings, explanation.dominant.flaws)
-        tried = trials(plan.plan.all_edits)
+        snapshot = _snapshot_under(recording, release_at_tag(tag))
+        tried = FixTrials(snapshot, explanation.pod or explanation.job, *settings)(plan.plan.all_edits)
         failing += [] if tried is not None and tried.is_reached else [tag]
-    lines = [f"v{tag.major}.{tag.minor}" for tag in failing]
-    is_oldest = bool(failing) and [*NEWEST_PATCHES[-len(failing) :]] == failing
-    older = f"{lines[0]} and older" if is_oldest and len(lines) > 1 else ", ".join(lines)
-    return f"under {older} it does not help" if failing else ""
+    return failing
 
 
 def _tag_ranges(indices: Sequence[int]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, 
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
+    AdviceHarm,
     Cause,
     ConstraintFailure,
     Evidence,
@@ -343,7 +344,7 @@ def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
     request = amount_text.format_resource(sum_resources(task.init_resreq for task in tasks), names)
     queue = f"a queue of its own with guarantee {request} (spec.deserved at least as much)"
     words = f"Move {fits.view.job.uid} to {queue}: other queues then leave that free, until it is placed."
-    yield Advice.from_outside(words).as_first_step("nothing is placed before running pods end")
+    yield Advice.from_outside(words, AdviceHarm.QUEUE).as_first_step("nothing is placed before running pods end")
 
 
 def _nearest_words(fits: NodeFits, node: NodeFit, has: str = "has") -> str:

@@ -129,11 +129,16 @@ def _missing_pods_fix(
     raised: Sequence[tuple[resourcequota.ExhaustedQuota, str]],
 ) -> fix.Fix:
     """A fix that creates pods, and first raises the quotas that keep the controller from creating them."""
-    namespace = situation.explanation.job.partition("/")[0]
+    job = situation.explanation.job
+    namespace, _, _ = job.partition("/")
     all_edits = (
         edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard)
     )
-    others = other_invalid_jobs(situation.recording, situation.explanation.job)
+    # Jobs that may create pods in the same room: those that lack some, and those whose Pending pods count already.
+    holders = (f"{namespace}/{holder.pod}" for full, _ in raised for holder in full.holders if holder.waits)
+    owners = (situation.recording.owners.jobs.get(pod, job) for pod in holders)
+    found = (*other_invalid_jobs(situation.recording, job), *owners)
+    others = [one for one in dict.fromkeys(found) if one != job]
     more_for = f" (and more for {join_names(others)})" if others else ""
     changes = [f"ResourceQuota {full.quota}: hard.{full.name} {full.hard} -> {hard}{more_for}" for full, hard in raised]
     then = "the controller can then" if words.startswith("create") else "then"

@@ -59,7 +59,7 @@ def test_the_condition_of_an_admitted_job_without_pods_is_called_no_error(status
     assert message in str(list(recording.events_of_type(CloseEvent)))
     first, *others = explain_by_name(recording, WANTED).dominant.facts
     assert first.endswith("would fit on n1.")
-    no_error = "is not an error: the scheduler writes it as long as the job has no pods."
+    no_error = "is not an error: releases before v1.12.0 write it as long as the job has no pods."
     assert any(fact.endswith(no_error) for fact in others) is (status == "True")
 
 

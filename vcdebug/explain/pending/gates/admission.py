@@ -34,6 +34,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OVERCOMMIT, SLA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.queues import GANG_CLOSE_WITHOUT_TASKS
 from vcdebug.snapshot.manifest import key_of, name_of, owner_names, owners_of, status_of
 from vcdebug.snapshot.workloads import volcano_job_of
 
@@ -216,7 +217,10 @@ def _reported_facts(view: JobView) -> Iterator[str]:
     for condition in view.job.pod_group.conditions:
         if (condition.type, condition.status) == (UNSCHEDULABLE_CONDITION, "True"):
             words = f'{condition.type} ({condition.reason}: "{condition.message}")'
-            yield f"Its condition {words} is not an error: the scheduler writes it as long as the job has no pods."
+            rule = GANG_CLOSE_WITHOUT_TASKS
+            is_older = view.recording.snapshot.release.has_older_form(rule)
+            writes = "the scheduler writes" if is_older else f"releases before {rule.fixed_in[0]} write"
+            yield f"Its condition {words} is not an error: {writes} it as long as the job has no pods."
 
 
 def format_fit(view: JobView) -> str:

@@ -59,8 +59,13 @@ def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
     return {}
 
 
+def _may_compare(recording: Recording) -> bool:
+    """Whether the cycle is small enough for further replays, and no kind of object that decides is missing."""
+    return len(recording) <= MAX_EVENTS and not missing_kinds(recording.snapshot)
+
+
 def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    if len(recording) > MAX_EVENTS or cut_off_error(recording) is not None or missing_kinds(recording.snapshot):
+    if cut_off_error(recording) is not None or not _may_compare(recording):
         return NO_OTHER_OUTCOMES
     chance = " ".join(filter(None, (_chance_sentence(recording, job), _next_cycle_sentence(recording, job))))
     if not recording.snapshot.release.is_assumed:
@@ -233,8 +238,9 @@ def _read_answer(run: Recording, job: JobId) -> _ReleaseAnswer:
         return _ReleaseAnswer()
     answer = explain_by_name(run, job)
     finding, release = answer.dominant, run.snapshot.release.display_name()
-    of_release = (fact for fact in finding.facts if f" {release} " in f" {fact} ")
-    fact = (next(of_release, "") or next(iter(finding.facts), "")).removesuffix(".")
+    # The first fact of a rejected configuration says why it is rejected.
+    of_release = [fact for fact in finding.facts if f" {release} " in f" {fact} " and not run.conf.rejection]
+    fact = next(iter((*of_release, *finding.facts)), "").removesuffix(".")
     is_admitted = not run.session.jobs[job].tasks and run.session.jobs[job].pod_group.phase == INQUEUE
     words = finding.cause, finding.headline.state, finding.reason, fact
     return _ReleaseAnswer(*words, answer.scheduled, bool(finding.flaws), is_admitted)
@@ -246,12 +252,15 @@ def _words_by_run(recording: Recording, runs: Sequence[_ReleaseRun], job: JobId)
     for difference, indices in _indices_by_difference(recording, [run.draw for run in runs], job).items():
         for index in indices:
             words[index] = difference
-    return [known or _answer_difference(recording, run, job) for known, run in zip(words, runs, strict=True)]
+    base = _read_answer(recording, job)
+    return [
+        known or _answer_difference(base, _answer_of(recording, run, job))
+        for known, run in zip(words, runs, strict=True)
+    ]
 
 
-def _answer_difference(recording: Recording, run: _ReleaseRun, job: JobId) -> str:
+def _answer_difference(base: _ReleaseAnswer, answer: _ReleaseAnswer) -> str:
     """How the answer differs though the cycle has the same outcome: jobs without pods are admitted, never placed."""
-    base, answer = _read_answer(recording, job), _answer_of(recording, run, job)
     if not answer.cause or (base.is_scheduled and answer.is_scheduled):
         return ""
     if answer.is_admitted != base.is_admitted:
@@ -292,7 +301,6 @@ def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words:
         words = SCHEDULED if answer.is_scheduled else pending
     elif answer.is_scheduled or words == ADMITTED or not answer.cause:
         return words
-    # The first fact is why a configuration is rejected, if it is.
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
     is_of_release = run.release.display_name() in answer.fact
     says_more = with_fact and answer.fact and not run.rejection and (answer.has_flaws or is_placed or is_of_release)
@@ -320,15 +328,16 @@ def describe_short_plans(recording: Recording, explanation: Explanation, plans: 
 
 
 def _releases_without_effect(recording: Recording, explanation: Explanation, plan: TriedPlan) -> str:
-    """Under which newest patches a job that is Pending there stays so with the plan; empty if under none."""
+    """Under which releases a job that is Pending there stays so with the plan; empty if under no newest patch."""
     is_stated = not recording.snapshot.release.is_assumed or any(SINCE in fix.text for fix in plan.plan.fixes)
-    is_large = len(recording) > MAX_EVENTS or bool(missing_kinds(recording.snapshot))
-    if is_stated or is_large or explanation.scheduled or not plan.is_proven:
+    if is_stated or explanation.scheduled or not plan.is_proven or not _may_compare(recording):
         return ""
-    if not _tags_without_effect(recording, explanation, plan, NEWEST_PATCHES):
+    failing = _tags_without_effect(recording, explanation, plan, NEWEST_PATCHES)
+    if not failing:
         return ""
-    failing = _tags_without_effect(recording, explanation, plan, SUPPORTED_TAGS)
-    ranges = " and under ".join(_tag_ranges([SUPPORTED_TAGS.index(tag) for tag in failing]))
+    others = [tag for tag in SUPPORTED_TAGS if tag not in NEWEST_PATCHES]
+    failing += _tags_without_effect(recording, explanation, plan, others)
+    ranges = " and under ".join(_tag_ranges(sorted(map(SUPPORTED_TAGS.index, failing))))
     return f"under {ranges} it does not help"
 
 

@@ -280,9 +280,9 @@ def hyper_node_rooms(view: JobView) -> list[str | Advice]:
     rule = f"networkTopology (hard) keeps the job in one HyperNode up to tier {tier}"
     packing, release = NTA_HYPERNODE_SCORE, view.recording.snapshot.release
     fills = f"{release.display_name()} does not fill one HyperNode before the next"
-    # A HyperNode may select nodes that are not in the session.
-    has_tasks = [name for name, node in view.session.nodes.items() if node.tasks]
-    used = [name for name in rooms if not {*has_tasks}.isdisjoint(tree.real_nodes.get(name) or ())]
+    # From the nodes of the session, since a HyperNode may select others.
+    busy = dict.fromkeys(name for name, node in view.session.nodes.items() if node.tasks)
+    used = [name for name in rooms if not busy.keys().isdisjoint(tree.real_nodes.get(name) or ())]
     is_split = release.has_older_form(packing) and len(used) > 1
     later = [f"{fills}; {join_names(packing.fixed_in)} does ({packing.pull})."] if is_split else []
     told = f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {total}."

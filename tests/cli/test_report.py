@@ -98,7 +98,7 @@ def test_the_same_recording_gives_the_same_bytes(form: str) -> None:
 
 
 def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere() -> None:
-    for case in (BLOCKED, "preempt-works", "capacity-0005", "mixed-0004", "nominated-0000"):
+    for case in (BLOCKED, "preempt-works", "capacity-0005", "nominated-0000"):
         text = document("html", (1, "a"), (20, "b"), (60, EVIL), (9999, "beyond"), case=case)
         page = Page(text)
         assert [] == page.open

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
-from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import INQUEUE
@@ -228,8 +228,10 @@ def _replay_release(recording: Recording, release: Release, job: JobId) -> _Rele
 
 def _answer_of(recording: Recording, run: _ReleaseRun, job: JobId) -> _ReleaseAnswer:
     if job not in run.answers:
+        # Whoever asks about a second job asks about all that are Pending: one more replay answers for all.
+        pending = [surveyed.explanation.job for surveyed in survey_jobs(recording).unscheduled_jobs]
         with disposing(_replay_under(recording, run.release)) as replayed:
-            run.answers[job] = _read_answer(replayed, job)
+            run.answers.update((name, _read_answer(replayed, name)) for name in dict.fromkeys((job, *pending)))
     return run.answers[job]
 
 

@@ -35,6 +35,7 @@ from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.recording.effects import evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.snapshot.manifest import key_of, owner_keys, owner_names, spec_of
@@ -91,6 +92,37 @@ def waiting_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[JobId]
     """The jobs with Pending pods at the end of the cycle."""
     jobs = recording.session.jobs.values()
     return group_by_key((job.queue, job.uid) for job in jobs if job.count_tasks(TaskStatus.PENDING))
+
+
+@per_recording(most=8)
+def _kept_shares(recording: Recording, plugin: str, name: str) -> Sequence[tuple[QueueName, str]]:
+    """Queues with Pending pods that hold less than they deserve of a resource, the largest rest first, each with what
+    the plugin keeps for it.
+    """
+    state, waiting, ranked = recording.timeline.state_at(len(recording)), waiting_by_queue(recording), []
+    largest = max((node.allocatable.get(name) for node in recording.session.nodes.values()), default=0.0)
+    for queue, uids in waiting.items():
+        held, due = (state.plugin_amount(plugin, queue, figure).get(name) for figure in ("allocated", "deserved"))
+        pending = [
+            (max(task.init_resreq.get(name) for task in tasks.values()), uid)
+            for uid in uids
+            if (tasks := recording.session.jobs[uid].task_status_index.get(TaskStatus.PENDING))
+        ]
+        asked, uid = max(pending, default=(0.0, ""))
+        if due > held and asked:
+            rest, held_text, due_text = format_amounts_apart(name, due - held, held, due)
+            size = f", more than any node has ({format_amount(name, largest)})" if asked > largest else ""
+            words = f"{rest} {name} for queue {queue}, which holds {held_text} of its deserved {due_text}"
+            ranked.append((due - held, queue, f"{words}; its {uid} asks {format_amount(name, asked)} per pod{size}"))
+    return [(queue, words) for _, queue, words in sorted(ranked, reverse=True)]
+
+
+def kept_share_facts(view: JobView, plugin: str, name: str) -> Iterator[str]:
+    """Yields a sentence: the share that the plugin keeps for another queue, although it does not use it."""
+    kept = [(queue, words) for queue, words in _kept_shares(view.recording, plugin, name) if queue != view.queue.name]
+    for _, words in kept[:1]:
+        more = f" (and for {count_noun(len(kept) - 1, 'more queue')})" if len(kept) > 1 else ""
+        yield f"It keeps {words}{more}."
 
 
 _MAX_COMPARED_JOBS: Final = 30
@@ -418,6 +450,14 @@ def victim_queues(view: JobView, candidates: Sequence[TaskKey]) -> list[QueueNam
     return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in candidates if key in owners))
 
 
+def _victims_before(recording: Recording, queue: QueueName, seq: Seq) -> list[TaskKey]:
+    """Pods of the queue that the cycle has chosen as victims before an event, and has not taken back."""
+    tasks, owners = recording.timeline.state_at(seq - 1).tasks, recording.owners
+    chosen = [operation.event.task for operation in evict_operations(recording) if operation.seq < seq]
+    of_queue = (key for key in dict.fromkeys(chosen) if owners.queues.get(owners.jobs.get(key, "")) == queue)
+    return [key for key in of_queue if tasks[key].status is TaskStatus.RELEASING]
+
+
 def not_above_share(
     view: JobView,
     plugin: str,
@@ -435,7 +475,9 @@ def not_above_share(
             used, due = format_amounts_apart(n, allocated.get(n), deserved.get(n))
             lines.append(f"queue {queue}, {n}: allocated {used} <= deserved {due}")
         use, share = (format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
-        parts.append(f"Queue {queue} uses {use}, not more than it deserves ({share})")
+        chosen = join_names(_victims_before(view.recording, queue, seq), 2)
+        without = f" (without {chosen}, chosen as victim before in this cycle)" if chosen else ""
+        parts.append(f"Queue {queue} uses {use}{without}, not more than it deserves ({share})")
         numbers |= amount_numbers(f"queue.{queue}.allocated", allocated)
         numbers |= amount_numbers(f"queue.{queue}.deserved", deserved)
         satisfied = satisfied and request.less_equal(deserved)

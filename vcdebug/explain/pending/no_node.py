@@ -1,6 +1,8 @@
 """Why a task fits no node: the reasons of the nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
+from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
@@ -25,7 +27,12 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import UNBOUND_REASONS, find_similar_resource, silent_device_plugins
+from vcdebug.explain.pending.placement_constraints import (
+    NODE_AFFINITY_REASON,
+    UNBOUND_REASONS,
+    find_similar_resource,
+    silent_device_plugins,
+)
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
     deadlocked_gangs,
@@ -324,7 +331,9 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     if spread := _spread_out_facts(fits):
         facts, held = [" ".join([*facts, *held[:1], *spread])], held[1:]
     failures = find_constraint_failures(fits)
-    facts += [*failure_facts(failures), *held]
+    # In one line with the reason for which the task may not use those nodes.
+    reasons = failure_facts(failures)
+    facts += [*reasons[:-1], *filter(None, [" ".join((*reasons[-1:], *_excluded_room(fits)))]), *held]
     deadlock, ending_advice = deadlocked_gangs(fits)
     movable, moving = own_users(fits)
     facts = [*deadlock, *movable, *facts]
@@ -374,6 +383,30 @@ def _spread_out_facts(fits: NodeFits) -> list[str]:
         return []
     amounts = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
     spread = f"spread over {count_noun(len(short), 'node')}{f' ({amounts})' if len(short) <= MAX_TAKERS else ''}"
-    admitted = ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
-    enqueue_note = f"; {ENQUEUE} compares minResources with totals only" if admitted else ""
-    return [f"{amount_text.format_named_amount(name, free)} is free in total, but {spread}{enqueue_note}."]
+    free_text = amount_text.format_named_amount(name, free)
+    enqueue_note = f"; {ENQUEUE} compares minResources with totals only" if _is_admitted(view) else ""
+    return [f"{free_text} is free in total, but {spread}{enqueue_note}."]
+
+
+def _is_admitted(view: JobView) -> bool:
+    return ENQUEUE in view.actions and view.job.pod_group.min_resources is not None
+
+
+def _excluded_room(fits: NodeFits) -> Iterator[str]:
+    """Yields a sentence about free room on nodes that the task may not use, which enqueue counts as well."""
+    view, node = fits.view, fits.nearest_node
+    name = next((name for name, _ in node.short), "") if node is not None and _is_admitted(view) else ""
+    refused = [node for reason in _CHOSEN_REASONS for node in fits.refused_for(reason)] if name else []
+    # Conditions of nodes, which the cluster itself turns into taints, pass.
+    excluded = [each for each in refused if not each.short and "node.kubernetes.io/" not in each.reason]
+    free = fsum(each.future_idle.get(name) for each in excluded)
+    if excluded and free >= fits.task.init_resreq.get(name):
+        usable = fsum(each.allocatable.get(name) for each in fits.of_kind("short", "too small", "pods"))
+        texts = [amount_text.format_named_amount(name, amount) for amount in (free, usable)]
+        nodes = f"{join_names(each.name for each in excluded)}, which the pod may not use"
+        limit = f"a queue with capability {texts[1]} would hold such jobs back"
+        yield f"{texts[0]} is free on {nodes}; {ENQUEUE} counts it too, as it compares totals only ({limit})."
+
+
+_CHOSEN_REASONS: Final = (NODE_AFFINITY_REASON, "untolerated taint")
+"""Parts of the reasons for which a job's owner or a node's admin keeps a pod off a node."""

@@ -79,7 +79,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     text = f"{job.uid} has priority {job.priority}, and the lowest candidate's job, {lowest}, has {least}"
     pod_priority = min(task.priority for task in victim.tasks.values())
     # Between jobs the PodGroup's class counts, which may be higher than that of its pods.
-    if pod_priority < job.priority <= least:
+    if pod_priority < job.priority <= least and _states_priority(*victim.tasks.values()):
         name = victim.pod_group.priority_class_name
         class_words = f"priorityClassName {name} of its PodGroup" if name else "the class of its PodGroup"
         text += f" ({class_words}; its pods' own priority {pod_priority} does not count)"
@@ -87,7 +87,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     pod = max(job.tasks.values(), key=lambda each: each.priority, default=None)
     classes = list(map(name_of, view.recording.snapshot.objects_of("PriorityClass")))
     own, name = job.pod_group.priority_class_name, "" if pod is None else pod.pod.spec.get("priorityClassName") or ""
-    if pod is not None and pod.priority > least and (not own or name != own):
+    if pod is not None and _states_priority(pod) and pod.priority > least and (not own or name != own):
         has = f"priorityClassName {own}" if own else "no priorityClassName"
         text += f" (PodGroup {job.name} has {has}; priority {pod.priority} of {pod.name} does not count)"
         if name:
@@ -104,6 +104,11 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     numbers = counts({"priority": job.priority, VICTIM_PRIORITY: least})
     lines = tuple(f"{uid}: priority {value}" for uid, value in jobs.items())
     return VetoReason(text, numbers, (advice,), lines)
+
+
+def _states_priority(*tasks: TaskInfo) -> bool:
+    """Whether all pods state a priority; Volcano counts 1 for one that does not."""
+    return all(task.priority != 1 or task.pod.spec.get("priority") is not None for task in tasks)
 
 
 def priority_order(

@@ -125,19 +125,17 @@ def _growing_counts(most: int) -> Iterator[int]:
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to label nodes as the node selector requires, unless Kubernetes or a cloud sets these labels."""
-    for pod in situation.pending_pods[:1]:
-        for node in situation.snapshot.objects_of("Node")[:3] if pod.spec.get("nodeSelector") else ():
-            labels, name = labels_of(node), name_of(node)
-            missing = _missing_labels(situation, node)
-            if missing and not any(_is_reported_label(key) for key in missing):
-                edits = (f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
-                text = ", ".join(f"{key}={value}" for key, value in missing.items())
-                words, kind = f"Label node {name} with {text}, if correct", None
-                # Another value means that the node belongs to another pool.
-                if others := [f"{key}={labels[key]}" for key in missing if key in labels]:
-                    words = f"Relabel node {name} from {join_names(others)} to {text}, if its other users agree"
-                    kind = fix.FixKind.OVERRIDE
-                yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
+    for node in situation.snapshot.objects_of("Node")[:3]:
+        labels, name, missing = labels_of(node), name_of(node), _missing_labels(situation, node)
+        if missing and not any(_is_reported_label(key) for key in missing):
+            edits = (f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in missing.items())
+            text = ", ".join(f"{key}={value}" for key, value in missing.items())
+            words, kind = f"Label node {name} with {text}, if correct", None
+            # Another value means that the node belongs to another pool.
+            if others := [f"{key}={labels[key]}" for key in missing if key in labels]:
+                words = f"Relabel node {name} from {join_names(others)} to {text}, if its other users agree"
+                kind = fix.FixKind.OVERRIDE
+            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
 
 
 def _missing_labels(situation: fix.FixSituation, node: Manifest) -> dict[str, str]:
@@ -284,11 +282,15 @@ def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     # Actions are written in lower case; a capital is the usual fault.
     matches = {name: closest_name(name.lower(), conf.registry, 0.8) for name in names}
     changes = [f"{name} -> {match}" if match else f"{name} removed" for name, match in matches.items() if name != match]
-    if changes:
-        actions = ", ".join(dict.fromkeys(filter(None, matches.values())))
+    corrected = list(dict.fromkeys(filter(None, matches.values())))
+    choices = [(corrected, changes)]
+    # Where enqueue rejects the job, the corrected evicting actions do not consider it.
+    if ENQUEUE in corrected and any(conf.facts_of(name).evicts for name in corrected):
+        choices.append(([name for name in corrected if name != ENQUEUE], [*changes, f"{ENQUEUE} removed"]))
+    for actions, changed in choices if changes else ():
         parts = (f"conf:{key}={json.dumps(document[key])}" for key in ("tiers", "configurations") if document.get(key))
-        words = f"Configuration: actions: {join_names(changes)} (the scheduler then accepts it)"
-        edits, kind = (f'conf:actions="{actions}"', *parts), fix.FixKind.REPAIR
+        words = f"Configuration: actions: {join_names(changed)} (the scheduler then accepts it)"
+        edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
         yield fix.cluster_fix(words, *edits, causes=("*",), kind=kind, aspect="actions")
 
 
@@ -460,10 +462,8 @@ def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes a separate tier for sla, so that a rejection in its tier cannot outvote its permit."""
-    tiers = situation.recording.conf.stated_tiers()
-    if not tiers or SLA not in situation.recording.conf.plugin_names():
-        return
-    if [plugin.get("name") for plugin in tiers[0]] == [SLA]:
+    tiers, names = situation.recording.conf.stated_tiers(), situation.recording.conf.plugin_names()
+    if not tiers or SLA not in names or [plugin.get("name") for plugin in tiers[0]] == [SLA]:
         return
     sla_plugins = [plugin for tier in tiers for plugin in tier if plugin.get("name") == SLA]
     other_tiers = [[plugin for plugin in tier if plugin.get("name") != SLA] for tier in tiers]

@@ -54,7 +54,7 @@ def admission(view: JobView) -> Finding | None:
         explain = explainer_for(event.plugin).rejected
         finding = (explain(view, seq, event) if explain is not None else None) or _quoted_rejection(view, seq, event)
         finding = _add_permits(view, seq, event, finding).with_additions(*_stale_minimum_facts(view), in_front=True)
-        return finding.with_additions(*_sub_group_facts(view), *_quota_facts(view))
+        return finding.with_additions(*_sub_group_facts(view), *_quota_facts(view), *_delayed_pod_facts(view))
     if ENQUEUE not in view.actions and ALLOCATE in view.actions:
         return None
     actions = ", ".join(view.actions)
@@ -146,9 +146,24 @@ def _quota_facts(view: JobView) -> Iterator[str]:
             if request > 0 and used is not None:
                 pods = f"{count_noun(len(view.tasks), 'pod')} {verb_for(len(view.tasks), 'exists')} already"
                 is_volcano_job = volcano_job_of(view.recording.snapshot, view.job.pod_group.manifest) is not None
-                rule = "" if is_volcano_job else "; a Volcano Job creates its pods only once admitted"
+                rule = "" if is_volcano_job else f"; {_DELAYED_PODS}"
                 yield f"Its {pods}, and ResourceQuota {name_of(quota)} counts {used} of {hard} {name} as used{rule}."
                 return
+
+
+def _delayed_pod_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if the PodGroup is that of a Volcano Job, which has no pods before it is admitted."""
+    if not view.tasks and not view.hidden_pods and _is_of_volcano_job(view.job):
+        yield f"It has no pods yet: {_DELAYED_PODS}."
+
+
+def _is_of_volcano_job(job: JobInfo) -> bool:
+    owners = owners_of(job.pod_group.manifest)
+    return any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
+
+
+_VOLCANO_JOB = "batch.volcano.sh/"
+_DELAYED_PODS = "a Volcano Job creates its pods only once admitted"
 
 
 def _sub_group_facts(view: JobView) -> Iterator[str]:
@@ -191,8 +206,6 @@ def _too_late_finding(view: JobView) -> Finding:
 
 # A Volcano Job that this cycle admits: its controller creates the pods afterwards.
 
-_VOLCANO_JOB = "batch.volcano.sh/"
-
 
 def admitted(view: JobView) -> Finding | None:
     """The finding if this cycle admits the PodGroup of a Volcano Job without pods; None otherwise."""
@@ -201,10 +214,8 @@ def admitted(view: JobView) -> Finding | None:
     opening_phase, final_phase = (phase_by_job[job.uid] for phase_by_job in phases)
     if view.tasks or view.hidden_pods or opening_phase not in WAITING_PHASES or final_phase in WAITING_PHASES:
         return None
-    owners = owners_of(job.pod_group.manifest)
-    owned = any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
     full_quota = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
-    if full_quota is not None or not owned:
+    if full_quota is not None or not _is_of_volcano_job(job):
         return None
     headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")

@@ -72,11 +72,25 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
         return outside
     has_groups = not subject.job or not _is_missing(recording, "PodGroup")
     capture_finding = None if has_groups else capture_incomplete(recording, subject)
+    if capture_finding is not None and _lacks_one_group(recording, pods):
+        words = capture_finding.advice[0].text
+        either = f"The snapshot has no PodGroup at all; if the cluster has some: {words[:1].lower()}{words[1:]}"
+        return _no_pod_group_finding(recording, subject, pods).with_additions(either)
     if pods and all(pod.node_name for pod in pods) and capture_finding is None:
         return _pods_on_nodes_finding(recording, pods)
     if foreign_pods:
         return other_scheduler_finding(recording, subject.job or foreign_pods[0].key, foreign_pods)
     return capture_finding or _no_pod_group_finding(recording, subject, pods)
+
+
+def _lacks_one_group(recording: Recording, pods: Sequence[Pod]) -> bool:
+    """Whether these Pending pods, whose PodGroup Volcano's controller makes, are the only ones that name a PodGroup:
+    then it may be missing in the cluster too.
+    """
+    named = [Pod(raw) for raw in recording.snapshot.objects_of("Pod") if PodIdentity.of_manifest(raw).job]
+    is_made = bool(next(_made_group_facts(pods), ""))
+    others = [kind for kind in missing_kinds(recording.snapshot) if kind.name != "PodGroup"]
+    return is_made and not others and len(named) == len(pods) and not any(pod.node_name for pod in pods)
 
 
 def _pods_of_other_schedulers(recording: Recording, pods: list[Pod]) -> list[Pod]:

@@ -282,7 +282,7 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
     )
     share = f"{plugin} divides the {total} of the cluster by weight among queues with jobs; {weight}"
     unread = f"; it ignores spec.deserved ({format_amount(name, deserved.get(name))})" if deserved.get(name) > 0 else ""
-    return (f"{share}{unread}.",)
+    return (" ".join((f"{share}{unread}.", *queue_index.kept_share_facts(view, plugin, name))),)
 
 
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:

@@ -42,9 +42,9 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.effects import cycle_effects, is_refused_placement, refused_words, rollback_statement
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import last_operation
+from vcdebug.recording.state_before import last_operation, state_before
 from vcdebug.snapshot.manifest import HIERARCHY_WEIGHTS_KEY
 
 MAX_SCORES: Final = 3
@@ -215,11 +215,18 @@ def _operation_origin(event: record.OpEvent, recording: Recording, seq: Seq) -> 
 
 
 def _undo_origin(recording: Recording, seq: Seq, event: record.OpEvent) -> Origin:
-    """The operation that is undone, and the statement that undoes it."""
-    undone = last_operation(recording, event.task, seq)
-    statement, _ = next(recording.events_before(record.StatementEvent, seq, undone + 1), (0, None))
-    rule = "an operation of this statement" if statement else "a plugin's handler refused the operation"
-    return Origin(rule, _event_sources((("statement", statement), ("undoes", undone))))
+    """What is undone, and the statement that undoes it, the search whose placement was refused, or the pod's place."""
+    place = FigureFact(Figure(TASK, event.task, "status"), seq - 1)
+    is_placed = state_before(recording, seq).tasks[event.task].status is not TaskStatus.PENDING
+    undone = last_operation(recording, event.task, seq) if is_placed else 0
+    statement = rollback_statement(recording, seq, event)
+    if statement:
+        return Origin("an operation of this statement", _event_sources((("statement", statement), ("undoes", undone))))
+    decision, rule = find_search(recording, seq), refused_words(recording, seq, event)
+    if not is_refused_placement(recording, seq, event):
+        rule = f"{decision.action} releases the reservation, outside any statement, before it looks for a node"
+    steps = (("search", decision.predicate_seq), ("choice", decision.choice), ("undoes", undone))
+    return Origin(rule, _event_sources(steps) or (Source("place", place),))
 
 
 def _event_sources(steps: Iterable[tuple[str, Seq]]) -> tuple[Source, ...]:

@@ -252,6 +252,38 @@ def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, t
     return fates
 
 
+def rollback_statement(recording: Recording, seq: Seq, event: record.OpEvent) -> Seq:
+    """The discard, or the failed commit, that undoes an operation; 0 if it is undone outside any statement."""
+    for earlier in range(seq - 1, 0, -1):
+        before = recording.event_at(earlier)
+        if isinstance(before, record.StatementEvent):
+            ends_here = before.what in (COMMIT, DISCARD) and event.task in (task for _, task, _ in before.ops)
+            return earlier if ends_here else 0
+        # A statement undoes its operations right behind its own event.
+        if not isinstance(before, record.OpEvent):
+            return 0
+    return 0
+
+
+STATUS_BEFORE_UNDO: Final = {record.UNPIPELINE_OP: TaskStatus.PIPELINED, record.UNALLOCATE_OP: TaskStatus.ALLOCATED}
+REFUSED_KEYS: Final = ("statement.unadded", "statement.refused")
+"""Log lines about a placement that a node, or a plugin's handler, refuses."""
+
+
+def is_refused_placement(recording: Recording, seq: Seq, event: record.OpEvent) -> bool:
+    """Whether an operation only undoes a placement that was refused, and so was never in force."""
+    status = recording.timeline.state_at(seq - 1).tasks[event.task].status
+    return status is not STATUS_BEFORE_UNDO.get(event.op, status)
+
+
+def refused_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
+    """Why a placement was undone outside any statement, in words, with the scheduler's log line if there is one."""
+    lines = (line for line in recording.record.lines if line.seq == seq - 1 and line.key in REFUSED_KEYS)
+    # Log lines name the task first, and the error last.
+    error = next((str(line.values[-1]) for line in lines if line.values[0] == event.task), "")
+    return f"the placement on {event.node} was refused{f' ({error})' if error else ''}, so it is rolled back"
+
+
 class EvictOperation(NamedTuple):
     """One planned eviction, and the fate of its statement."""
 

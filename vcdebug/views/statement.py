@@ -9,7 +9,16 @@ from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED,
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.effects import VIEW_PLUGIN, StatementSpan, pods_in_view, reserved_claims, statements_between
+from vcdebug.recording.effects import (
+    STATUS_BEFORE_UNDO,
+    VIEW_PLUGIN,
+    StatementSpan,
+    is_refused_placement,
+    pods_in_view,
+    refused_words,
+    reserved_claims,
+    statements_between,
+)
 from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
@@ -136,17 +145,17 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
 
 OPERATION_COLUMNS = table_columns("what~", "dim", "before#", "#", "after#")
 _OPERATION_TEXTS = {
-    record.EVICT_OP: "Running → Releasing: its room counts as future idle",
-    record.UNEVICT_OP: "Releasing → Running: the eviction is rolled back",
-    record.PIPELINE_OP: "Pending → Pipelined: room is reserved that is not free yet",
-    record.UNPIPELINE_OP: "Pipelined → Pending: the reservation is rolled back",
-    record.ALLOCATE_OP: "Pending → Allocated: takes idle room",
-    record.UNALLOCATE_OP: "Allocated → Pending: the room is released",
-    record.BIND_OP: "Allocated → Binding: handed to the cache",
+    record.EVICT_OP: "its room counts as future idle",
+    record.UNEVICT_OP: "the eviction is rolled back",
+    record.PIPELINE_OP: "room is reserved that is not free yet",
+    record.UNPIPELINE_OP: "the reservation is rolled back",
+    record.ALLOCATE_OP: "takes idle room",
+    record.UNALLOCATE_OP: "the room is released",
+    record.BIND_OP: "handed to the cache",
 }
 
-_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle reserved"}
-_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to the reservation of an earlier cycle"}
+_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "takes the room that an earlier cycle reserved"}
+_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "back to the reservation of an earlier cycle"}
 
 
 def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Table:
@@ -186,11 +195,13 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
 
 def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
     """The operation's change of status in words; restored pipelined tasks start or end as Pipelined."""
-    statuses = (recording.timeline.state_at(moment).tasks[event.task].status for moment in (seq - 1, seq))
-    for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
-        if status is TaskStatus.PIPELINED and event.op in words:
-            return words[event.op]
-    return _OPERATION_TEXTS.get(event.op, event.op)
+    before, after = (recording.timeline.state_at(moment).tasks[event.task].status for moment in (seq - 1, seq))
+    statuses, words = [before, after], _OPERATION_TEXTS[event.op]
+    for status, texts in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
+        words = texts.get(event.op, words) if status is TaskStatus.PIPELINED else words
+    if is_refused_placement(recording, seq, event):
+        statuses, words = [before, STATUS_BEFORE_UNDO[event.op], after], refused_words(recording, seq, event)
+    return f"{' → '.join(status.upstream_name for status in statuses)}: {words}"
 
 
 def _iter_operation_head(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:

@@ -23,6 +23,7 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.nodeorder import NodeOrder, TwoKinds
+from vcdebug.recording.effects import is_refused_placement, refused_words
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import requested_together, state_before, task_of
 
@@ -49,7 +50,6 @@ OPERATION_CHANGES: Final[Mapping[str, AmountChange]] = {
     record.UNALLOCATE_OP: {"idle": 1, "used": -1},
     record.BIND_OP: {},
 }
-STATUS_BEFORE_UNDO: Final = {record.UNPIPELINE_OP: TaskStatus.PIPELINED, record.UNALLOCATE_OP: TaskStatus.ALLOCATED}
 
 
 def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> equation.Equation | None:
@@ -198,27 +198,25 @@ def operation_equation(recording: Recording, seq: Seq, event: record.OpEvent) ->
     if event.after is None:
         return None
     state, request = state_before(recording, seq), task_of(recording, event.task).resreq
-    change = {**OPERATION_CHANGES[event.op], **_reservation_change(recording, seq, event)}
-    rolled_back = event.op in STATUS_BEFORE_UNDO and state.tasks[event.task].status is not STATUS_BEFORE_UNDO[event.op]
-    if rolled_back:
-        change = {}
+    refused = is_refused_placement(recording, seq, event)
+    change = {**({} if refused else OPERATION_CHANGES[event.op]), **_reservation_change(recording, seq, event)}
     terms = tuple(_change_terms(state.nodes[event.node], event.after, change, request))
     signs = {1: "+ request", -1: "− request"}
     formula = ", ".join(f"{field} {signs[sign]}" for field, sign in change.items()) or "nothing changes on the node"
-    note = "a plugin's handler refused the placement, which was never in force" if rolled_back else ""
+    note = refused_words(recording, seq, event) if refused else ""
     title = f"{event.op} {event.task} on {event.node}"
     columns = ("before", "change", "after")
     return equation.Equation(title, formula, columns, "dimension", terms, equation.all_hold(terms), None, note)
 
 
 def _reservation_change(recording: Recording, seq: Seq, event: record.OpEvent) -> AmountChange:
-    """Allocating a task that an earlier cycle pipelined to this node uses its reservation; undoing it restores that."""
+    """What an operation changes for a task that is pipelined to this node: allocating it uses its reservation, undoing
+    that restores it, and a refused placement ends it.
+    """
     before, after = (recording.timeline.state_at(at_seq).tasks[event.task] for at_seq in (seq - 1, seq))
-    if event.op == record.ALLOCATE_OP and (before.status, before.node) == (TaskStatus.PIPELINED, event.node):
-        return {"pipelined": -1}
-    if event.op == record.UNALLOCATE_OP and after.status is TaskStatus.PIPELINED:
-        return {"pipelined": 1}
-    return {}
+    was, becomes = (state == (TaskStatus.PIPELINED, event.node) for state in (before, after))
+    is_placement = event.op in (record.ALLOCATE_OP, record.UNALLOCATE_OP)
+    return {"pipelined": becomes - was} if is_placement and was != becomes else {}
 
 
 def _change_terms(

@@ -12,6 +12,7 @@ from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.plan import describe_result, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+from vcdebug.whatif.fixes.trial import Cost, CostKind
 
 
 @pytest.mark.parametrize("before", [0, 1, 3])
@@ -110,7 +111,7 @@ def test_a_job_that_waits_longer_is_not_said_to_fall_below_its_minimum(running: 
     found = proven(cluster(node("n1", cpu="4"), *first, *ran, *passed, conf=conf), "default/b")
     raised = found["Submit default/b with a PriorityClass above 0, the priority of default/a"]
     said = "leaves default/a below minMember" if running else "default/a then stays Pending"
-    assert (said,) == raised.outcome.costs
+    assert (Cost(CostKind.DELAY, said),) == raised.outcome.costs
 
 
 def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_still_evicts() -> None:
@@ -118,7 +119,8 @@ def test_a_fix_that_changes_the_order_of_actions_names_the_order_and_what_it_sti
     first = searched(recording, "default/job-21").best_plans[0]
     assert first.plan_words.endswith("(allocate and backfill before gangpreempt)")
     assert "reserves room for 4 pods on node-009" == describe_result(first)
-    assert ("still evicts 4 pods (3 of default/job-17, 1 of default/job-12)",) == first.outcome.costs
+    evicted = "still evicts 4 pods (3 of default/job-17, 1 of default/job-12)"
+    assert (Cost(CostKind.EVICTION, evicted),) == first.outcome.costs
 
 
 @pytest.mark.parametrize("running", [0, 1])

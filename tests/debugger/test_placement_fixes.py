@@ -99,7 +99,7 @@ def test_a_queue_with_a_guarantee_gets_reclaim_where_no_action_evicts_across_que
     first, *others = shown(recording, explain_by_name(recording, "team/large"))
     moves_it = ["new queue large-own with guarantee" in one.plan_words for one in (first, *others)]
     assert moves_it == [not configured, *(False for _ in others)]
-    assert configured or (first.is_proven and "evicts 1 pod of team/run" in first.outcome.costs)
+    assert configured or (first.is_proven and "evicts 1 pod of team/run" in first.side_effects)
     assert configured is ("(adds reclaim)" not in first.plan_words)
 
 

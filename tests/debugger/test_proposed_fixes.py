@@ -136,7 +136,7 @@ def test_a_job_that_another_of_its_queue_passed_is_given_a_priority_above_it() -
     passed = [pod_group("b"), *pods("b", 1, cpu="3")]
     found = proven(cluster(node("n1", cpu="4"), *first, *passed, conf=conf), "default/b")
     raised = found["Submit default/b with a PriorityClass above 0, the priority of default/a"]
-    assert ("default/a then stays Pending",) == raised.outcome.costs
+    assert "default/a then stays Pending" == raised.side_effects
 
 
 def test_less_than_half_of_a_request_is_proposed_behind_a_new_node() -> None:
@@ -226,7 +226,7 @@ def test_a_job_without_pods_starts_with_as_many_whole_subgroups_as_its_queue_tak
     assert fewer.outcome.assumed is not None
     assert (True, "9 pods of 2 cpu, from minResources and minMember") == (
         fewer.outcome.assumed.scheduled,
-        fewer.outcome.assumed.description,
+        str(fewer.outcome.assumed.size),
     )
     # The assumed pods have the role and the partitions that the PodGroup requires.
     assert found["Queue q: capability.cpu 20 -> 24"].outcome.is_reached
@@ -253,7 +253,8 @@ def test_fix_removes_enqueue_if_it_keeps_the_job_from_preempt() -> None:
     facts = explain_by_name(replay_cycle(snapshot), "default/high").dominant.facts
     assert facts[-1].endswith("preempt considers only admitted jobs.")
     found = proven(snapshot, "default/high")
-    assert ("evicts 1 pod of default/low", "leaves default/low below minMember") == found[DROPS_ENQUEUE].outcome.costs
+    evicted = "evicts 1 pod of default/low; leaves default/low below minMember"
+    assert evicted == found[DROPS_ENQUEUE].side_effects
 
 
 def test_what_stops_the_job_once_admitted_is_said() -> None:
@@ -267,7 +268,7 @@ def test_what_stops_the_job_once_admitted_is_said() -> None:
     assert DROPS_ENQUEUE not in proven(snapshot, "default/high")
     outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
     assert outcome is not None
-    assert "(3 short), and preempt may evict nothing (gang)." in outcome.sentence
+    assert "(3 short), and preempt may evict nothing (gang)." in str(outcome.headline)
 
 
 def protected_by_priority(*objects: Manifest | list[Manifest], own: int) -> Snapshot:
@@ -282,7 +283,7 @@ def test_a_job_whose_victims_have_its_own_priority_is_given_a_higher_one() -> No
     found = proven(protected_by_priority(*equals, own=5), "default/j")
     first, raised = next(iter(found.items()))
     assert "Submit default/j with a PriorityClass above 5 (the lowest of the candidate victims)" == first
-    assert ("evicts 1 pod of default/low",) == raised.outcome.costs
+    assert "evicts 1 pod of default/low" == raised.side_effects
 
 
 def test_the_class_of_a_pod_group_that_protects_pods_of_a_lower_one_is_named_and_lowered() -> None:

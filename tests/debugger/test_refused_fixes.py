@@ -19,6 +19,7 @@ from vcdebug.snapshot.quantity import nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import FixSituation
+from vcdebug.whatif.fixes.refusals import find_refusal
 from vcdebug.whatif.fixes.search import search_few_fixes
 from vcdebug.whatif.fixes.trial import propose_fixes
 
@@ -92,6 +93,13 @@ def test_a_child_queue_is_raised_above_its_parent_only_with_it() -> None:
     )
     found = proven(cluster(node("n1"), queue("root"), above, below, *waits, conf=conf), "default/j")
     assert "Queue team: capability.cpu 4 and Queue org: capability.cpu 4 -> 6 each" in found
+
+
+@pytest.mark.parametrize("stated", [{}, {"cpu": "4"}])
+def test_a_limit_of_the_root_queue_is_never_changed(stated: dict[str, str]) -> None:
+    before = cluster(node("n1"), queue("root", capability=stated))
+    assert find_refusal(before, edited(before, "Queue/root:spec.capability.cpu=8")) is not None
+    assert find_refusal(before, edited(before, "Queue/root:spec.weight=8")) is None
 
 
 FIRST_OF_FAMILY = {path.name.rpartition("-")[0]: path for path in reversed(cases("random"))}

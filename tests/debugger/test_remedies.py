@@ -7,11 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
-from vcdebug.explain.answer import AdviceHarm
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.files.recording_files import open_recording, save_recording
 from vcdebug.recording.effects import cycle_effects
@@ -21,10 +19,10 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import list_bundled as bundled_names
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixKind, smaller_amount
+from vcdebug.whatif.fixes.fix import FixKind, smaller_amount
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
 from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, trials_of
-from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
+from vcdebug.whatif.fixes.trial import Cost, CostKind
 
 each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_names()])
 
@@ -148,7 +146,7 @@ def test_the_smallest_capability_that_does_is_found() -> None:
 def test_each_fix_names_the_pods_that_it_evicts() -> None:
     found = {one.plan_words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").best_plans}
     smaller = found["research/llm-finetune: minMember 2 -> 1 (starts with fewer pods)"]
-    assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
+    assert (Cost(CostKind.EVICTION, "evicts 1 pod of research/resnet-sweep"),) == smaller.outcome.costs
     assert "reserves room for 1 of 2 Pending pods on gpu-a100-01" == describe_result(smaller)
 
 
@@ -360,53 +358,6 @@ def test_pickled_fix_trials_give_the_same_outcome(is_stored: bool, tmp_path: Pat
     assert here(edits) == there(edits)
 
 
-# Tests of the search alone, with invented fixes and outcomes
-
-
-def world(works: set[frozenset[str]], steps: dict[str, tuple[Fix, ...]], more: tuple[str, ...] = ()) -> FixSearch:
-    """A finished search: the edit sets of `works` reach the goal, edits of `steps` and `more` get closer to it."""
-    fixes = [fix(name) for name in ("a", "b", "c")]
-
-    def tried(edits: EditTexts) -> TrialOutcome | None:
-        if frozenset(edits) in works:
-            return TrialOutcome(True, True, 1, ("n",), "places", "", (), ())
-        places = 1 if edits[0] in more else 0
-        return TrialOutcome(
-            False, False, places, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ())
-        )
-
-    return run_search(FixSearch("stuck", 0, fixes, len(fixes)), lambda wanted: [tried(one) for one in wanted])
-
-
-def fix(name: str, amount: AmountRange | None = None) -> Fix:
-    return Fix(name, (name if amount is None else f"{name}={{amount}}",), AdviceHarm.JOB, ("stuck",), amount)
-
-
-def test_unneeded_fixes_of_a_chain_are_left_out() -> None:
-    found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (fix("d"),)})
-    assert [("d",)] == [one.plan.all_edits for one in found.best_plans]
-
-
-def test_without_a_complete_fix_only_fixes_that_place_more_pods_are_shown() -> None:
-    found = world(set(), {"b": (), "c": ()}, more=("b",))
-    assert [(("b",), False)] == [(one.plan.all_edits, one.is_proven) for one in found.best_plans]
-    assert describe_conclusion(found).startswith(
-        "None of the changes tried, alone or combined, gets the job scheduled ("
-    )
-
-
-def test_plan_changes_each_aspect_once() -> None:
-    low, high = (replace(fix(name), aspect="priority") for name in ("low", "high"))
-    tried: list[EditTexts] = []
-
-    def run(wanted: list[EditTexts]) -> list[TrialOutcome | None]:
-        tried.extend(wanted)
-        return [TrialOutcome(False, False, 0, (), "next", "", (), (low, high)) for _ in wanted]
-
-    run_search(FixSearch("stuck", 0, [low, high], 2), run)
-    assert [("low",), ("high",)] == tried
-
-
 def test_pod_without_requests_gets_a_pod_group_and_backfill() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "enqueue, allocate")
     search = searched(replay_cycle(cluster(node("n1"), queue("default"), pod("web"), conf=conf)), "default/web")
@@ -416,36 +367,6 @@ def test_pod_without_requests_gets_a_pod_group_and_backfill() -> None:
         'Create PodGroup default/podgroup-web; Configuration: actions -> "enqueue, allocate, backfill" (adds backfill)'
         == first.plan_words
     )
-
-
-def test_no_fixes_are_listed_if_none_helps() -> None:
-    found = world(set(), {"b": ()})
-    assert ([], True) == (found.best_plans, "None of the changes tried" in describe_conclusion(found))
-
-
-def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed() -> None:
-    fixes = [replace(fix(name), aspect=name) for name in "abcdefgh"]
-    search = FixSearch("stuck", 0, fixes, len(fixes))
-
-    def tried(edits: EditTexts) -> TrialOutcome:
-        reached = {"a", "h", "e", "f"} <= set(edits)
-        return TrialOutcome(reached, reached, int(reached), ("n",), "places" if reached else "stuck", "", (), ())
-
-    run_search(search, lambda wanted: [tried(one) for one in wanted], lambda search: not search.best_plans)
-    assert {"a", "h", "e", "f"} < set(search.best_plans[0].plan.all_edits)
-    assert describe_conclusion(search).endswith("some of these 8 changes may be unnecessary.")
-
-
-@pytest.mark.parametrize("least", [2, 3, 17, 64, 99])
-def test_bisection_ends_at_the_mildest_amount(least: int) -> None:
-    def tried(edits: EditTexts) -> TrialOutcome:
-        reached = int(edits[0].partition("=")[2]) >= least
-        return TrialOutcome(reached, reached, 1, (), "places" if reached else "stuck", "", (), ())
-
-    search = FixSearch("stuck", 1, [fix("w", AmountRange(1, 100))], 1)
-    run_search(search, lambda wanted: [tried(one) for one in wanted])
-    assert [(f"w={least}",)] == [one.plan.all_edits for one in search.best_plans]
-    assert search.trial_count <= 9
 
 
 def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:

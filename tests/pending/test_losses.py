@@ -81,10 +81,8 @@ def test_what_keeps_the_pods_is_tested_and_its_price_is_told() -> None:
 def test_a_protected_pod_whose_siblings_go_instead_has_that_price() -> None:
     plans = proven(preempted("priority gang predicates"), VICTIM)
     plan = next(one for words, one in plans.items() if f"Annotate {VICTIM} with volcano.sh/preemptable" in words)
-    assert ("1 pod of default/old is then not evicted", ("evicts 1 pod of default/old",)) == (
-        plan.outcome.keeps,
-        plan.outcome.costs,
-    )
+    assert "1 pod of default/old is then not evicted" == plan.outcome.keeps
+    assert "evicts 1 pod of default/old" == plan.side_effects
 
 
 def test_the_question_why_a_pod_was_evicted_is_answered_with_reason_and_remedy() -> None:

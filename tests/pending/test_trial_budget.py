@@ -115,11 +115,9 @@ def test_two_blockers_are_removed_by_a_pair_that_leaves_the_job_and_other_pods_a
     assert search.trial_count < 50
 
 
-def plans_for(*objects: Manifest | list[Manifest], conf: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The (words, costs) of the proven plans for default/j."""
-    return [
-        (plan.plan_words, plan.outcome.costs) for plan in searched(*objects, conf=conf).best_plans if plan.is_proven
-    ]
+def plans_for(*objects: Manifest | list[Manifest], conf: str) -> list[tuple[str, str]]:
+    """The (words, side effects) of the proven plans for default/j."""
+    return [(plan.plan_words, plan.side_effects) for plan in searched(*objects, conf=conf).best_plans if plan.is_proven]
 
 
 def test_a_pending_holder_is_deleted_before_the_cluster_is_overcommitted() -> None:
@@ -129,7 +127,7 @@ def test_a_pending_holder_is_deleted_before_the_cluster_is_overcommitted() -> No
     first, second, *_ = plans_for(node("n1", cpu="4"), node("n2", cpu="4"), holder, job, conf=conf)
     assert first == (
         "Delete PodGroup default/large; this releases 7 cpu",
-        ("deletes 1 Pending pod of default/large",),
+        "deletes 1 Pending pod of default/large",
     )
     assert second[0].startswith("overcommit: overcommit-factor 1.2 -> 1.")
 
@@ -139,6 +137,6 @@ def test_a_limit_is_raised_before_running_pods_are_deleted() -> None:
     running = [pod_group("old", queue="q", phase="Running"), *pods("old", 1, cpu="4", on="n1")]
     job = [pod_group("j", queue="q"), *pods("j", 1, cpu="4")]
     plans = plans_for(node("n1", cpu="10"), queue("q", capability={"cpu": "4"}), running, job, conf=conf)
-    deletion = ("End default/old (1 running pod)", ("ends 1 pod of default/old",))
-    assert plans[0] == ("Queue q: capability.cpu 4 -> 8", ())
+    deletion = ("End default/old (1 running pod)", "ends 1 pod of default/old")
+    assert plans[0] == ("Queue q: capability.cpu 4 -> 8", "")
     assert deletion in plans[1:]

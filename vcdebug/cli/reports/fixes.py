@@ -36,7 +36,7 @@ def _fix_document(remedy: TriedPlan) -> dict[str, object]:
         "scheduled": outcome.scheduled,
         "next": None if outcome.scheduled else outcome.cause,
         "harm": remedy.plan.worst_harm.name.lower(),
-        "costs": list(outcome.costs),
+        "costs": [cost.text for cost in outcome.costs],
         **({"then": describe_result(remedy)} if outcome.admitted else {}),
     }
 

@@ -371,10 +371,22 @@ _MAX_PLACEHOLDERS: Final = 64
 _PLACEHOLDER_MARK: Final = "stand-in"
 
 
+class PlaceholderSize(NamedTuple):
+    """How many pods of which size placeholders stand for."""
+
+    pods: str
+    """Such as `2 pods of 1 cpu, 4 nvidia.com/gpu`."""
+    sources: tuple[str, ...]
+    """What states the size, and then what states the number, if that is something else."""
+
+    def __str__(self) -> str:
+        return f"{self.pods}, from {' and '.join(self.sources)}"
+
+
 class PlaceholderPods(Struct, frozen=True):
     """Placeholders for pods that do not exist yet."""
 
-    text: str
+    size: PlaceholderSize
     edits: tuple[str, ...]
     """Edits that set the PodGroup to Inqueue and create the pods."""
 
@@ -400,18 +412,19 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
         made = numbered[:count] if new.min_member < old.min_member else numbered
         documents = [{**pod, "metadata": _in_subgroup(new, metadata_of(pod), at, count)} for pod, at in made]
         sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod))}" for pod, each in templates)
-        words = f"{', '.join(sizes)}, from the pod template"
+        placeholder_size = PlaceholderSize(", ".join(sizes), ("the pod template",))
     elif pod_requests and (count > 1 or _fits_some_node(before, amounts)):
         model: JsonObject = templates[0].pod if len(templates) == 1 else {"apiVersion": "v1"}
         documents = [*_iter_placeholders(new, count, pod_requests, after, model)]
         size = ", ".join(f"{value} {name}" for name, value in pod_requests.items())
-        words = f"{count_noun(count, 'pod')} of {size}, from minResources and minMember"
+        sources = ("minResources", "minMember")
+        placeholder_size = PlaceholderSize(f"{count_noun(count, 'pod')} of {size}", sources)
     else:
         return None
     if len(documents) > _MAX_PLACEHOLDERS:
         return None
     pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{at}:+={json.dumps(document)}" for at, document in enumerate(documents))
-    return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+    return PlaceholderPods(placeholder_size, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
 
 
 def _fits_some_node(snapshot: Snapshot, amounts: Mapping[str, int]) -> bool:

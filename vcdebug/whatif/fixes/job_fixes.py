@@ -110,7 +110,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
             raised = _raised_quotas(situation, missing, quota_amounts)
             # If no quota is full, the job's controller has to explain why it created no pods.
             if raised:
-                yield _missing_pods_fix(situation, f"create {placeholders.text}", placeholders.edits, raised)
+                yield _missing_pods_fix(situation, f"create {placeholders.size}", placeholders.edits, raised)
 
 
 def _raised_quotas(

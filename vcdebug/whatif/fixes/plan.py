@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import capitalize_first, count_noun
 from vcdebug.explain.answer import ADVICE_OWNER, AdviceHarm
 from vcdebug.whatif.fixes.fix import Fix, FixKind
-from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, TrialOutcome
+from vcdebug.whatif.fixes.trial import AssumedPods, Cost, CostKind, EditTexts, TrialOutcome
 
 
 class FixPlan(Struct, frozen=True):
@@ -96,7 +96,7 @@ class TriedPlan(Struct, frozen=True):
         return has_more_edits and self.outcome.placed <= other.outcome.placed and other.rank_key <= self.rank_key
 
     @property
-    def same_effect_key(self) -> tuple[frozenset[str], int, tuple[str, ...], AssumedPods | None]:
+    def same_effect_key(self) -> tuple[frozenset[str], int, tuple[Cost, ...], AssumedPods | None]:
         """A key that is equal for plans that change the same things with the same effect."""
         return self.plan.aspect_key, self.outcome.placed, self.outcome.costs, self.outcome.assumed
 
@@ -104,7 +104,8 @@ class TriedPlan(Struct, frozen=True):
     def side_effects(self) -> str:
         """What the plan changes for other jobs, in words; empty for nothing."""
         # A plan that only keeps pods has no other result.
-        return "; ".join(filter(None, (*self.outcome.costs, self.outcome.keeps if self.outcome.placed else "")))
+        keeps = self.outcome.keeps if self.outcome.placed else ""
+        return "; ".join(filter(None, (*(cost.text for cost in self.outcome.costs), keeps)))
 
     @property
     def plan_words(self) -> str:
@@ -112,7 +113,7 @@ class TriedPlan(Struct, frozen=True):
         return "; ".join(fix.text for fix in self.plan.filled_fixes)
 
     @property
-    def rank_key(self) -> tuple[bool, FixKind, int, AdviceHarm, int, int]:
+    def rank_key(self) -> tuple[bool, FixKind, CostKind, AdviceHarm, int, int]:
         """The one order of plans: what a maintainer would try first.
 
         Proven plans first, since the others do not close the ticket. Then by kind, in the order of what a change costs:
@@ -123,16 +124,13 @@ class TriedPlan(Struct, frozen=True):
         of the nearer owner (job, queue, cluster), then the one with fewer changes and side effects.
         """
         plan, costs = self.plan, self.outcome.costs
-        force = max(_FORCE.get(cost.partition(" ")[0], 0) for cost in ("", *costs))
+        worst_cost = max((cost.kind for cost in costs), default=CostKind.DELAY)
         kind = max(map(_rank_of_kind, plan.fixes, plan.amounts))
         # A smaller gang of which pods stay Pending is no substitute for room for all of them.
         is_part = kind is FixKind.SMALLER and self.outcome.pending_count
         if is_part or self.outcome.starts_only_a_part:
             kind = max(kind, FixKind.OTHER_PODS)
-        return not self.is_proven, kind, force, plan.worst_harm, len(plan.fixes), len(costs)
-
-
-_FORCE = {"evicts": 1, "ends": 2}
+        return not self.is_proven, kind, worst_cost, plan.worst_harm, len(plan.fixes), len(costs)
 
 
 def _rank_of_kind(fix: Fix, amount: int | None) -> FixKind:
@@ -204,16 +202,16 @@ def _describe_admitted(assumed: AssumedPods | None, *, short: bool) -> str:
     admitted = "admits the job"
     if short and assumed is not None:
         if assumed.scheduled:
-            size, _, source = assumed.description.partition(" and ")[0].rpartition(", from ")
-            return f"{admitted}; {size} (assumed from {source}) would then fit {', '.join(assumed.nodes[:4])}"
+            size = f"{assumed.size.pods} (assumed from {assumed.size.sources[0]})"
+            return f"{admitted}; {size} would then fit {', '.join(assumed.nodes[:4])}"
         return f"{admitted}; then {assumed.reason}"
     if assumed is None and short:
         return f"{admitted}; the size of its pods is unknown"
     if assumed is None:
         return f"{admitted}; whether its pods fit is unknown (their size is not in the snapshot)"
     if assumed.scheduled:
-        return f"{admitted}; its pods would fit {', '.join(assumed.nodes[:4])} (assumed: {assumed.description})"
-    return f"{admitted}, but its pods would not fit: {assumed.sentence} (assumed: {assumed.description})"
+        return f"{admitted}; its pods would fit {', '.join(assumed.nodes[:4])} (assumed: {assumed.size})"
+    return f"{admitted}, but its pods would not fit: {assumed.answer} (assumed: {assumed.size})"
 
 
 def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
@@ -231,15 +229,15 @@ def describe_result(remedy: TriedPlan, *, short: bool = False) -> str:
     if outcome.scheduled:
         unchanged = outcome.keeps or "the job then needs no more pods"
         return (places or unchanged) + (f"; {outcome.reserved}" if outcome.reserved else "")
-    remaining = outcome.sentence.rstrip(".")
-    reason = remaining.partition(": ")[2] or remaining if short else f"{outcome.cause}: {remaining}"
+    reason = outcome.headline.reason if short else f"{outcome.cause}: {outcome.headline}".rstrip(".")
     return f"{places + ', ' if places else ''}then {reason}"
 
 
 def describe_short_plan(remedy: TriedPlan, limit: str = "") -> str:
     """The change, its effect, where this does not hold, and the role that has to agree, in a line."""
     # The evictions of pods that do not exist yet depend on their assumed size.
-    evicts_for_it = remedy.outcome.assumed is not None and remedy.side_effects.startswith("evicts")
+    evicts = any(cost.kind is CostKind.EVICTION for cost in remedy.outcome.costs[:1])
+    evicts_for_it = evicts and remedy.outcome.assumed is not None
     joint = "; for it the cycle " if evicts_for_it else "; "
     effect = joint.join(filter(None, (describe_result(remedy, short=True), remedy.side_effects)))
     effect = "; ".join(filter(None, (effect, limit)))

@@ -5,7 +5,7 @@ root queue protection); Kubernetes: apis/core/validation.ValidateResourceRequire
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug.explain.plugins.resourcequota import pod_quota_amounts
 from vcdebug.model.names import QueueName
@@ -20,20 +20,31 @@ Amounts = dict[str, int]
 _LIMITS: Final = ("capability", "deserved", "guarantee")
 
 
-def find_refusal(before: Snapshot, after: Snapshot) -> str:
-    """The first rule that a change violates, with the object; empty if the cluster would accept the change.
+class BrokenRule(NamedTuple):
+    """A rule that an object violates."""
+
+    place: str
+    """The object, and the field of it."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+def find_refusal(before: Snapshot, after: Snapshot) -> BrokenRule | None:
+    """The first rule that a change violates; None if the cluster would accept the change.
 
     Existing violations are ignored: the cluster accepted them, perhaps under an older webhook.
     """
     for rule in (_iter_container_faults, _iter_queue_faults):
-        old_faults = {fault.partition(":")[0] for fault in rule(before, after)}
+        old_places = {fault.place for fault in rule(before, after)}
         for fault in rule(after, before):
-            if fault.partition(":")[0] not in old_faults:
+            if fault.place not in old_places:
                 return fault
-    return next(_iter_quota_faults(before, after), "")
+    return next(_iter_quota_faults(before, after), None)
 
 
-def _iter_container_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]:
+def _iter_container_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[BrokenRule]:
     """Requests above limits, and extended resources whose request is not their limit, in pods that differ."""
     for pod in map(Pod, _changed_objects("Pod", snapshot, other)):
         for container in pod.spec.get("containers") or ():
@@ -43,7 +54,9 @@ def _iter_container_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]
                 exceeds_limit = requests[resource] > limits[resource]
                 if exceeds_limit or (is_never_overcommitted(resource) and requests[resource] != limits[resource]):
                     sign = ">" if exceeds_limit else "differs from"
-                    yield f"Pod {pod.key}, container {container.get('name', '')}, {resource}: request {sign} limit"
+                    yield BrokenRule(
+                        f"Pod {pod.key}, container {container.get('name', '')}, {resource}", f"request {sign} limit"
+                    )
 
 
 def is_never_overcommitted(resource: str) -> bool:
@@ -51,7 +64,7 @@ def is_never_overcommitted(resource: str) -> bool:
     return "/" in resource or resource.startswith("hugepages-")
 
 
-def _iter_queue_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]:
+def _iter_queue_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[BrokenRule]:
     queues = {name_of(manifest): manifest for manifest in snapshot.objects_of("Queue")}
     for manifest in _changed_objects("Queue", snapshot, other):
         name = name_of(manifest)
@@ -63,30 +76,30 @@ def _iter_queue_faults(snapshot: Snapshot, other: Snapshot) -> Iterator[str]:
                 yield from _iter_sum_faults(queues, parent)
 
 
-def _iter_amount_faults(queue: Manifest) -> Iterator[str]:
+def _iter_amount_faults(queue: Manifest) -> Iterator[BrokenRule]:
     capability, deserved, guarantee = (_limits_of(queue, field) for field in _LIMITS)
     name = name_of(queue)
     if name == ROOT_QUEUE:
-        # The text before the colon contains the amounts, so that an unchanged root queue is a known fault.
-        yield f"Queue {name} {[capability, deserved, guarantee]}: its limits cannot be changed"
+        # The place contains the amounts, so that an unchanged root queue is a known fault.
+        yield BrokenRule(f"Queue {name} {[capability, deserved, guarantee]}", "its limits cannot be changed")
         return
     for resource in (key for key in guarantee if deserved.get(key, -1) < guarantee[key]):
-        yield f"Queue {name}, deserved {resource}: below its guarantee"
+        yield BrokenRule(f"Queue {name}, deserved {resource}", "below its guarantee")
     for resource in (key for key in deserved if deserved[key] > capability.get(key, deserved[key])):
-        yield f"Queue {name}, deserved {resource}: above its capability"
+        yield BrokenRule(f"Queue {name}, deserved {resource}", "above its capability")
 
 
-def _iter_ancestor_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[str]:
+def _iter_ancestor_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[BrokenRule]:
     for resource, amount in _limits_of(queues[name], "capability").items():
         capabilities = (
             (_limits_of(queues[above], "capability").get(resource, 0), above) for above in _iter_parents(queues, name)
         )
         upper, above = next((pair for pair in capabilities if pair[0]), (amount, ""))
         if amount > upper:
-            yield f"Queue {name}, capability {resource}: above that of queue {above}"
+            yield BrokenRule(f"Queue {name}, capability {resource}", f"above that of queue {above}")
 
 
-def _iter_subtree_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[str]:
+def _iter_subtree_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[BrokenRule]:
     """Yields violations of the rule that a queue's limits are at least those of its children."""
     children = [child for child, queue in queues.items() if (spec_of(queue).get("parent") or ROOT_QUEUE) == name]
     if not children:
@@ -94,7 +107,7 @@ def _iter_subtree_faults(queues: Mapping[QueueName, Manifest], name: QueueName) 
     for resource, amount in _limits_of(queues[name], "capability").items():
         for child in children:
             if _largest_capability(queues, child, resource, (name,)) > amount:
-                yield f"Queue {name}, capability {resource}: below that of queue {child}"
+                yield BrokenRule(f"Queue {name}, capability {resource}", f"below that of queue {child}")
     yield from _iter_sum_faults(queues, name)
 
 
@@ -109,12 +122,12 @@ def _largest_capability(
     return max((_largest_capability(queues, child, resource, (*ancestors, name)) for child in children), default=0)
 
 
-def _iter_sum_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[str]:
+def _iter_sum_faults(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[BrokenRule]:
     children = [queue for queue in queues.values() if spec_of(queue).get("parent") == name]
     for field in ("guarantee", "deserved"):
         amounts, total = _limits_of(queues[name], field), _sum_amounts(_limits_of(child, field) for child in children)
         for resource in (key for key in total if total[key] > amounts.get(key, 0)):
-            yield f"Queue {name}, {field} {resource}: below the sum of its child queues"
+            yield BrokenRule(f"Queue {name}, {field} {resource}", "below the sum of its child queues")
 
 
 def _iter_parents(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iterator[QueueName]:
@@ -127,7 +140,7 @@ def _iter_parents(queues: Mapping[QueueName, Manifest], name: QueueName) -> Iter
         yield parent
 
 
-def _iter_quota_faults(before: Snapshot, after: Snapshot) -> Iterator[str]:
+def _iter_quota_faults(before: Snapshot, after: Snapshot) -> Iterator[BrokenRule]:
     """Yields quotas that added or enlarged pods would exceed."""
     added_by_namespace = _added_amounts(before, after)
     for manifest in after.objects_of("ResourceQuota"):
@@ -139,7 +152,7 @@ def _iter_quota_faults(before: Snapshot, after: Snapshot) -> Iterator[str]:
         hard, used = _amounts_of(spec.get("hard") or status.get("hard")), _amounts_of(status.get("used"))
         for name in (key for key in hard if added_amounts.get(key, 0) > 0):
             if used.get(name, 0) + added_amounts[name] > hard[name]:
-                yield f"ResourceQuota {name_of(manifest)}: {name} has no room for the pods"
+                yield BrokenRule(f"ResourceQuota {name_of(manifest)}", f"{name} has no room for the pods")
 
 
 def _added_amounts(before: Snapshot, after: Snapshot) -> dict[str, Amounts]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import IntEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amount, is_quota_count, join_names, verb_for
-from vcdebug.explain.answer import Cause, Explanation, Flaw
+from vcdebug.explain.answer import Cause, CauseHeadline, Explanation, Flaw
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.gates.admission import has_all_pods
@@ -32,6 +34,7 @@ from vcdebug.whatif.fixes.fix import (
     Fix,
     FixKind,
     FixSituation,
+    PlaceholderSize,
     are_about_placeholders,
     format_units,
     known_amounts,
@@ -49,7 +52,7 @@ from vcdebug.whatif.fixes.pod_fixes import (
     propose_volume_fixes,
 )
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
-from vcdebug.whatif.fixes.refusals import find_refusal
+from vcdebug.whatif.fixes.refusals import BrokenRule, find_refusal
 
 EditTexts = tuple[str, ...]
 
@@ -57,20 +60,37 @@ EditTexts = tuple[str, ...]
 class AssumedPods(Struct, frozen=True):
     """Assumed pods, which a controller would create once the job is admitted, and whether they would be placed."""
 
-    description: str
-    """The assumed pods, their size and its source, in words."""
+    size: PlaceholderSize
     scheduled: bool
     nodes: tuple[NodeName, ...]
-    cause: str
-    sentence: str
+    answer: CauseHeadline | BrokenRule
+    """The first line of the answer about the pods, or why the cluster would refuse them."""
 
     @property
     def reason(self) -> str:
         """Why the assumed pods would stay Pending, without their made-up names."""
-        return without_placeholder_names(self.sentence.partition(": ")[2] or self.sentence).rstrip(".")
+        return without_placeholder_names(self.answer.reason)
 
 
-class TrialOutcome(NamedTuple):
+class CostKind(IntEnum):
+    """What a plan costs other jobs, in rising order of harm."""
+
+    DELAY = 0
+    """Pods are placed later, or are deleted before they have done any work."""
+    EVICTION = 1
+    """The scheduler evicts pods, whether or not it would evict them without the plan: they lose their work."""
+    END = 2
+    """Running pods are ended by hand."""
+
+
+class Cost(NamedTuple):
+    """One effect of a plan on other jobs."""
+
+    kind: CostKind
+    text: str
+
+
+class TrialOutcome(Struct, frozen=True, kw_only=True):
     """The outcome of one trial; plain values, since processes exchange it."""
 
     is_reached: bool
@@ -79,13 +99,13 @@ class TrialOutcome(NamedTuple):
     """Whether the job then counts as scheduled."""
     placed: int
     """The number of the job's pods that this cycle binds or pipelines."""
-    nodes: tuple[NodeName, ...]
+    nodes: tuple[NodeName, ...] = ()
     cause: str
     """The cause code of the job after the trial."""
-    sentence: str
-    costs: tuple[str, ...]
-    """The effects on other jobs, in words."""
-    fixes: tuple[Fix, ...]
+    headline: CauseHeadline
+    """The first line of the answer after the trial."""
+    costs: tuple[Cost, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     """Fixes that may be tried in addition, if the job is now Pending for another cause."""
     admitted: bool = False
     """Whether the job is admitted, and has no pods yet."""
@@ -157,13 +177,13 @@ class FixTrials:
         # For a placed job only changes of its placement are tried, not what another cause needs.
         has_new_cause = not explanation.scheduled and self._cause not in (explanation.cause_code, *HAS_CAUSES)
         outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
-        outcome = outcome._replace(is_reached=outcome.is_reached and not outcome.has_flaw)
+        outcome = replace(outcome, is_reached=outcome.is_reached and not outcome.has_flaw)
         missing_words, is_part = "", False
         if explanation.scheduled and any("spec.minResources" in edit for edit in edits):
             base = FixSituation(self._base_recording, self._base_explanation)
             missing_words, is_part = describe_missing_pods(recording, base)
         proposed = tuple(propose_fixes(situation)) if has_new_cause else ()
-        return outcome._replace(fixes=proposed, reserved=missing_words, starts_only_a_part=is_part)
+        return replace(outcome, fixes=proposed, reserved=missing_words, starts_only_a_part=is_part)
 
     @contextmanager
     def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
@@ -189,14 +209,13 @@ class FixTrials:
             ]
             has_flaw = lost[1].count(explanation.job) >= lost[0].count(explanation.job)
         return TrialOutcome(
-            reached,
-            explanation.scheduled,
-            len(placed),
-            tuple(dict.fromkeys(placed.values())),
-            explanation.cause_code,
-            explanation.sentence,
-            tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
-            (),
+            is_reached=reached,
+            scheduled=explanation.scheduled,
+            placed=len(placed),
+            nodes=tuple(dict.fromkeys(placed.values())),
+            cause=explanation.cause_code,
+            headline=explanation.dominant.headline,
+            costs=tuple(_iter_costs(explanation.job, self._base_waiting, after)),
             has_flaw=has_flaw,
             keeps=f"{_pods_by_job(kept, 'pod')} {verb_for(len(kept), 'is')} then not evicted" if kept else "",
             pending_count=job.count_tasks(TaskStatus.PENDING) if job is not None else 0,
@@ -206,24 +225,25 @@ class FixTrials:
 
     def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:
         """Replay the cycle after the admission with placeholder pods, and return the outcome for them."""
-        outcome = self._build_outcome(recording, explanation, reached=True)._replace(admitted=True)
+        outcome = replace(self._build_outcome(recording, explanation, reached=True), admitted=True)
         pods = placeholder_pods(self._snapshot, changed, explanation.job)
         if pods is None:
             return outcome
         with_pods = edited_snapshot(changed, map(parse_edit, pods.edits))
         if refusal := find_refusal(changed, with_pods):
-            assumed = AssumedPods(pods.text, scheduled=False, nodes=(), cause=Cause.NOT_ENOUGH, sentence=refusal)
-            return outcome._replace(is_reached=False, assumed=assumed)
+            assumed = AssumedPods(pods.size, scheduled=False, nodes=(), answer=refusal)
+            return replace(outcome, is_reached=False, assumed=assumed)
         with self._replay_changed(with_pods) as later_recording:
             # Read before the end of the block, which disposes of the recording.
             verdict = explain_by_name(later_recording, explanation.job, detailed=False)
             after = PodPlaces.at_end(later_recording)
             proposed = () if verdict.scheduled else propose_fixes(FixSituation(later_recording, verdict))
         nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
-        return outcome._replace(
+        return replace(
+            outcome,
             is_reached=verdict.scheduled,
-            assumed=AssumedPods(pods.text, verdict.scheduled, nodes, verdict.cause_code, verdict.sentence),
-            costs=tuple(_iter_cost_words(explanation.job, self._base_waiting, after)),
+            assumed=AssumedPods(pods.size, verdict.scheduled, nodes, verdict.dominant.headline),
+            costs=tuple(_iter_costs(explanation.job, self._base_waiting, after)),
             fixes=tuple(fix for fix in proposed if not are_about_placeholders(fix.at_widest.edits, explanation.job)),
         )
 
@@ -294,30 +314,30 @@ def _other_pods_on_added_nodes(after: PodPlaces, known: Collection[NodeName], ow
     return f"{nodes} {count_noun(len(others), 'pod')} of {join_names(dict.fromkeys(effect.job for effect in others))}"
 
 
-def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
-    ended = {task: owner for task, owner in before.tasks.items() if task not in after.tasks}
-    evicted_still = {task: owner for task, owner in after.evicted.items() if task in before.evicted}
-    for verb, noun, owners_by_pod in (
+def _iter_costs(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[Cost]:
+    still_evicted = {task: owner for task, owner in after.evicted.items() if task in before.evicted}
+    ended = {task: owner for task, owner in before.tasks.items() if task not in after.tasks and owner != job}
+    for kind, verb, noun, owners in (
         (
+            CostKind.EVICTION,
             "still evicts",
             "pod",
-            {task: own for task, own in evicted_still.items() if after.preemptors.get(task) == job},
+            [own for task, own in still_evicted.items() if after.preemptors.get(task) == job != own],
         ),
-        ("evicts", "pod", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
-        ("ends", "pod", {task: owner for task, owner in ended.items() if task not in before.unplaced}),
-        ("deletes", "Pending pod", {task: owner for task, owner in ended.items() if task in before.unplaced}),
+        (CostKind.EVICTION, "evicts", "pod", [own for pod, own in after.evicted.items() if pod not in before.evicted]),
+        (CostKind.END, "ends", "pod", [own for task, own in ended.items() if task not in before.unplaced]),
+        (CostKind.DELAY, "deletes", "Pending pod", [own for task, own in ended.items() if task in before.unplaced]),
     ):
-        owners = [owner for owner in owners_by_pod.values() if owner != job or verb == "evicts"]
         if owners:
-            yield f"{verb} {_pods_by_job(owners, noun)}"
+            yield Cost(kind, f"{verb} {_pods_by_job(owners, noun)}")
     jobs_before, jobs_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     # Jobs that an edit adds or removes do not count as delayed.
     delayed = [uid for uid in after.waiting if uid not in before.waiting and uid in jobs_before and uid in jobs_after]
     running = {owner for task, owner in before.tasks.items() if task not in before.unplaced}
     if harmed := [uid for uid in delayed if uid != job and uid in running]:
-        yield f"leaves {join_names(harmed)} below minMember"
+        yield Cost(CostKind.DELAY, f"leaves {join_names(harmed)} below minMember")
     if waiting := [uid for uid in delayed if uid != job and uid not in running]:
-        yield f"{join_names(waiting)} then {verb_for(len(waiting), 'stays')} Pending"
+        yield Cost(CostKind.DELAY, f"{join_names(waiting)} then {verb_for(len(waiting), 'stays')} Pending")
 
 
 def _pods_by_job(owners: Sequence[JobId], noun: str) -> str:

@@ -156,6 +156,13 @@ def test_a_question_is_answered_as_ask_does(tmp_path: Path) -> None:
     assert asked == {name: answered[name] for name in asked}
 
 
+def test_the_first_letters_of_a_question_suffice(tmp_path: Path) -> None:
+    short, whole = steps(
+        tmp_path, "ask evic research/resnet-sweep-worker-0", "ask evicted research/resnet-sweep-worker-0"
+    )
+    assert short["answer"] == whole["answer"]
+
+
 def test_an_unknown_question_fails(tmp_path: Path) -> None:
     code, _, err = run(tmp_path, "ask whatever")
     assert 1 == code
@@ -188,3 +195,11 @@ def test_fixes_are_tried(tmp_path: Path) -> None:
     code, out, err = run(tmp_path, f"prove {JOB}", options=("--json",))
     (step,) = json.loads(out)["steps"]
     assert (2, "", True) == (code, err, step["remedies"][0]["proven"])
+
+
+def test_fixes_are_tried_for_a_placed_job_that_a_change_would_serve_better(tmp_path: Path) -> None:
+    file = tmp_path / "commands"
+    file.write_text("prove search/embedding-backfill")
+    code, out, err = call(["script", "preempt-works", str(file), "--json"])
+    (step,) = json.loads(out)["steps"]
+    assert (0, "", True) == (code, err, step["remedies"][0]["proven"])

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
+from tests.pending.test_component_reports import report
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
@@ -25,6 +26,7 @@ SCHEDULED = f"{DEFAULT_NOW:%Y-%m-%d}T00:00:00Z"
 def evicted(action: str, *tiers: str, release: str = "", least: int = 2, **more: Any) -> Recording:
     """A cycle in which the action evicts one of two pods for a pod of higher priority or of another queue."""
     old = pods("old", 2, on="n1", annotations={"volcano.sh/cooldown-time": more.pop("cooldown", "1s")})
+    events = [report(message, name=f"old-{pod}") for message in more.pop("messages", ()) for pod in (0, 1)]
     for each in old:
         each["status"]["conditions"] = [
             {"type": "PodScheduled", "status": "True", "lastTransitionTime": SCHEDULED},
@@ -34,7 +36,7 @@ def evicted(action: str, *tiers: str, release: str = "", least: int = 2, **more:
         pod_group("old", min_member=least, phase="Running"),
         pod_group("new", queue=own, priority_class="high"),
     ]
-    objects: list[Manifest] = [node("n1", cpu="2"), queue("mine"), priority_class("high", 10), *groups, *old]
+    objects: list[Manifest] = [node("n1", cpu="2"), queue("mine"), priority_class("high", 10), *groups, *old, *events]
     conf = conf_of(*tiers, actions=f"allocate, {action}", **more)
     snapshot = cluster(objects, pods("new", 1, priority=10), conf=conf)
     if release:
@@ -96,6 +98,15 @@ def test_a_plugin_that_would_have_allowed_it_is_no_protection(recording: Recordi
     answer = explain_by_name(recording, victim)
     assert "protect" not in answer.full_text
     assert not any(line.text.startswith(("Move ", "Upgrade ")) or "set enable" in line.text for line in answer.advised)
+
+
+@pytest.mark.parametrize("messages", [(), ("Liveness probe failed: connection refused",)])
+def test_the_question_of_the_eviction_has_every_reason_of_explain(messages: tuple[str, ...]) -> None:
+    recording = evicted("preempt", "priority conformance", "gang predicates", least=1, messages=messages)
+    victim = next(name for name in ("old-0", "old-1") if explain_eviction(recording, name).data["evicted"])
+    facts = explain_by_name(recording, victim).dominant.facts
+    assert len(messages) == sum("probe failed" in fact for fact in facts)
+    assert {*facts} <= {*explain_eviction(recording, victim).lines}
 
 
 @pytest.mark.parametrize("tied", [True, False])

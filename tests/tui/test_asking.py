@@ -38,7 +38,7 @@ async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> Non
         await desk.press("enter")
         assert desk.seq > 1
         await desk.command("ask nothing of this")
-        assert "no question 'nothing'" in desk.status()
+        assert "unknown question 'nothing'" in desk.status()
 
 
 async def test_key_searches_tested_fixes_and_enter_applies_one() -> None:

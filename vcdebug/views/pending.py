@@ -283,7 +283,8 @@ def question_named(word: str) -> NamedQuestion:
 
     matching = [question for question in QUESTIONS if word and question.name.startswith(word)]
     if len(matching) != 1:
-        raise CommandError(f"no question {word!r}", hint=", ".join(question.name for question in QUESTIONS))
+        names = ", ".join(question.name for question in QUESTIONS)
+        raise CommandError(f"unknown question {word!r}", hint=f"questions: {names}")
     return matching[0]
 
 

@@ -25,10 +25,9 @@ from vcdebug.views.document import Block, make_paragraph, name_jobs, name_jobs_o
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.log import log_table
 from vcdebug.views.panels import PAGES, find_panel, verbs_table
-from vcdebug.views.pending import job_at
+from vcdebug.views.pending import job_at, question_named
 from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import OpenRecordings
-from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
     from vcdebug.whatif.fixes.search import FixSearch
@@ -80,11 +79,9 @@ class AnswerReport:
 
     def _ask_question(self, state: DebuggerState, words: str) -> None:
         name, _, subject = words.partition(" ")
-        question = next((question for question in QUESTIONS if question.name == name), None)
-        if question is None:
-            raise VcdebugError(f"unknown question {name!r}", f"questions: {', '.join(one.name for one in QUESTIONS)}")
+        question = question_named(name)
         question.require_subject(subject)
-        self.reply = name, pending.answer_question(state.recording, question, subject.strip())
+        self.reply = question.name, pending.answer_question(state.recording, question, subject.strip())
 
     def _explain_jobs(self, state: DebuggerState, job: str) -> None:
         if job:
@@ -101,7 +98,7 @@ class AnswerReport:
             raise VcdebugError("say which job", "prove JOB")
         explanation = explain_by_name(state.recording, job)
         self.is_pending = not explanation.scheduled
-        if explanation.scheduled:
+        if not explanation.wants_fixes:
             self.explanation = explanation
             return
         # With one worker: a client's process cannot be forked while it has threads.

@@ -109,7 +109,7 @@ def _loss_lines(recording: Recording, pod: TaskKey) -> tuple[Sequence[str], Sequ
     found = explain_by_name(recording, pod)
     if found.cause_code != Cause.EVICTED:
         return (), ()
-    return found.dominant.facts[:-1], [f"To keep it: {advice.text}" for advice in found.advised[:MAX_KEEPING]]
+    return found.dominant.facts, [f"To keep it: {advice.text}" for advice in found.advised[:MAX_KEEPING]]
 
 
 MAX_KEEPING = 2

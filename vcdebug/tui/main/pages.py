@@ -123,7 +123,7 @@ class PageOpener(Struct, eq=False):
 
     def _show_answer(self, recording: Recording, name: str, answer: Explanation, table: Table) -> None:
         """Open the page of an answer, and test fixes in a thread."""
-        page = AnswerScreen(table, self.tools.clipboard, "" if answer.scheduled else name)
+        page = AnswerScreen(table, self.tools.clipboard, name if answer.wants_fixes else "")
         self.tools.lay_over(page, partial(self._follow_answer, page))
         if not self.tools.work.work_description:
             work = partial(self._test_fixes, recording, answer, page)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,26 @@ def test_a_blind_except_is_only_at_the_three_boundaries() -> None:
     assert 1 >= sum(len(blind_handlers(source)) for source in sources("tui"))
 
 
+def misplaced_docstrings(source: Source) -> Iterator[str]:
+    """Strings that document nothing: what they were about has moved away."""
+    for parent in source.nodes:
+        body = getattr(parent, "body", None)
+        for before, node in pairwise(body if isinstance(body, list) else []):
+            is_text = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+            if is_text and not isinstance(before, ast.Assign | ast.AnnAssign):
+                yield source.where(node)
+
+
+def test_each_docstring_stands_below_what_it_documents() -> None:
+    assert [] == [found for source in sources() for found in misplaced_docstrings(source)]
+
+
+def test_a_module_names_its_upstream_once() -> None:
+    assert [] == [
+        source.where() for source in sources() if (ast.get_docstring(source.tree) or "").count("Upstream:") > 1
+    ]
+
+
 @pytest.mark.parametrize("room", ["framework", "plugins", "actions"])
 def test_each_module_says_where_upstream_has_it(room: str) -> None:
     registry = ROOT / "vcdebug" / room / "__init__.py"
@@ -220,6 +241,7 @@ def decide(values, seen: set[str]):
     left = {1, 2} | seen
     for one in left:
         pass
+    "of something that has moved away"
     return [x for x in {3, 4}] + list(set(values)) + sorted(set(values))
 """
 
@@ -228,6 +250,7 @@ def test_checks_find_each_forbidden_form() -> None:
     source = Source(ROOT / "bad.py", BAD.splitlines(), ast.parse(BAD))
     assert 4 == len(list(unordered_sums(source)))
     assert 3 == len(list(floored(source)))
+    assert ["bad.py:11"] == list(misplaced_docstrings(source))
     assert ["bad.py:2 lru_cache"] == list(caches(source))
     assert ["left", "set(values)", "{3, 4}"] == sorted(found.split(" ", 1)[1] for found in set_iterations(source))
 

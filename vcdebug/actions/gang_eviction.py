@@ -1,7 +1,6 @@
 """gangpreempt and gangreclaim: make room for a whole gang, domain by domain, within its queue or across queues.
 
-Upstream: actions/gangpreempt, actions/gangreclaim.
-Upstream: actions/utils (bundle.go).
+Upstream: actions/gangpreempt, actions/gangreclaim, actions/utils (bundle.go).
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 A token is the first part of every path, since Kubernetes' clients send no credentials without TLS.
 
-Upstream: k8s apimachinery resource (ParseQuantity, CanonicalizeBytes).
-Upstream: api/devices/nvidia/vgpu.NewGPUDevices, api/devices.NewClient.
+Upstream: k8s apimachinery resource (CanonicalizeBytes).
 """
 
 import json

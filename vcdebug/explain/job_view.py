@@ -49,7 +49,6 @@ from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Snapshot
 
-"""The phases of a PodGroup that is not admitted; its controller may not have created the pods yet."""
 PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 

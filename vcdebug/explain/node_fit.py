@@ -30,9 +30,6 @@ from vcdebug.recording.event_index import NODE, TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
-"""The prefix of reasons of the actions' own resource test."""
-
-
 MAX_KNOWN_NODES = 20_000
 
 

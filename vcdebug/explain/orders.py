@@ -1,7 +1,7 @@
 """Which of two elements of a priority queue goes first, and what decided: every comparison up to the first difference.
 
-Upstream: framework/session (JobOrderFn and its like), framework/session (BuildVictimsPriorityQueue).
-Upstream: controllers/job/helpers.CompareTask goes by the indexes of two pods that both have one, else by their ages.
+Upstream: framework/session (JobOrderFn and its like, BuildVictimsPriorityQueue). controllers/job/helpers.CompareTask
+goes by the indexes of two pods that both have one, else by their ages.
 """
 
 from array import array

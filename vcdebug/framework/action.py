@@ -1,7 +1,6 @@
 """What the actions share: the base class, heaps of queues and jobs, fit errors, and candidate victims.
 
-Upstream: framework/interface (Action), actions.
-Upstream: util (ValidateVictims).
+Upstream: framework/interface (Action), actions, util (ValidateVictims).
 """
 
 from __future__ import annotations

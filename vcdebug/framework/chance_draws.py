@@ -1,7 +1,6 @@
 """The random numbers of a cycle: 0 in recordings, drawn from a seed, or as observed in a real scheduler.
 
-Upstream: math/rand, wherever the scheduler draws.
-Upstream: util/predicate_helper (parallel workers, the round robin over nodes).
+Upstream: math/rand, wherever the scheduler draws; util/predicate_helper (parallel workers, the round robin over nodes).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

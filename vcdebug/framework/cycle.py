@@ -1,8 +1,7 @@
 """One scheduling cycle: open, run the actions in order, close.
 
-Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession).
-Upstream: api/shared_device_pool (IgnoredDevicesList).
-Upstream: scheduler.runOnce.
+Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession), api/shared_device_pool
+(IgnoredDevicesList).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Priority queues with the exact element order of Go's heap, and the order of victims.
 
-Upstream: util/priority_queue, framework/session (BuildVictimsPriorityQueue).
-Upstream: actions/allocate (organizeJobWorksheet), actions/utils (organizeEvictionWorksheet).
+Upstream: util/priority_queue, framework/session (BuildVictimsPriorityQueue), actions/allocate
+(organizeJobWorksheet), actions/utils (organizeEvictionWorksheet).
 """
 
 from __future__ import annotations

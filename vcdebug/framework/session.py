@@ -1,7 +1,6 @@
 """Session: the jobs, nodes, queues and plugins of one cycle, with functions to ask the plugins.
 
 Upstream: framework/session, framework/interface (Plugin), framework/event.
-Upstream: actions/preempt.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Closing a session: plugins' close functions, PodGroup phases, queue statuses, and the process state.
 
-Upstream: framework/session (closeSession), framework/job_updater.
-Upstream: cache (updateJobInfo), framework/session (openSession: uuid).
+Upstream: framework/session (closeSession, openSession: uuid), framework/job_updater, cache (updateJobInfo).
 """
 
 from collections.abc import Mapping

@@ -84,8 +84,7 @@ class DynamicResources:
         self._read: DeviceAllocators | None = None
         """Slices and classes, which are read for the first claim to allocate."""
         self.in_flight_claims: dict[str, ReservedClaim] = {}
-        """The claims that are being allocated, by key."""
-        """Claims allocated in this session that are not yet in the API server."""
+        """The claims that were allocated in this session and are not yet in the API server, by key."""
 
     @cached_property
     def _extended_resources(self) -> dict[str, None]:

@@ -1,8 +1,7 @@
 """resource-strategy-fit: prefers full or empty nodes per resource, and avoids nodes with scarce resources.
 
-Upstream: plugins/resource-strategy-fit.
-Upstream: plugins/resource-strategy-fit (calculateWeight, calculateSraWeight, calculateProportionalResources).
-Upstream: framework/arguments (Get), mapstructure.
+Upstream: plugins/resource-strategy-fit (calculateWeight, calculateSraWeight, calculateProportionalResources),
+framework/arguments (Get), mapstructure.
 """
 
 from __future__ import annotations

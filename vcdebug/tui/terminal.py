@@ -43,7 +43,7 @@ ESCAPE_SECONDS: Final = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 
 FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a callback in a closed message queue is given up."""
 REST_SECONDS: Final = 0.2
-"""Seconds without a key after which recent garbage is collected: between keys it keeps none of them waiting."""
+"""Seconds without a key after which recent garbage is collected, so that no key has to wait for it."""
 FOLLOW_LAPS: Final = 3
 """Passes of the callback: for the key, for the message that it caused, and for the result of a closed dialog."""
 

@@ -46,7 +46,7 @@ ENDLESS: Final = 1e18
 NO_RESOURCE: Final = Resource()
 NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured"
 BROKEN_TREE = (
-    f"{NO} capacity gave up on its tree of queues: these figures are as far as it got, and everything is refused"
+    f"{NO} capacity could not build its tree of queues: these figures are incomplete, and it refuses everything"
 )
 
 

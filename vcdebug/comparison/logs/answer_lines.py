@@ -1,7 +1,7 @@
 """Lines of plugins: those of their hook calls, read from the call's equation, and those of the opening session.
 
-Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid).
-Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
+Upstream: plugins gang, priority, drf, proportion (OnSessionOpen); api/job_info (CheckTaskValid); cache.Snapshot;
+framework/session (openSession).
 """
 
 from collections.abc import Callable, Iterator, Mapping

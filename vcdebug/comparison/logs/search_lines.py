@@ -24,7 +24,6 @@ from vcdebug.plugins.nodeorder import BALANCED, IMAGES, LEAST, TAINTS, WEIGHT_KE
 from vcdebug.plugins.usage import MeasuredUsage, Usage
 from vcdebug.plugins.usage.load import MEASURED_PERIOD
 
-"""Prefix of reasons that are given before any filter is called."""
 BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
 """Prefix of scorers that score all nodes at once, and the one of them that belongs to predicates."""
 ALWAYS_ASKED = (BALANCED, LEAST, TAINTS)

@@ -1,6 +1,5 @@
 """predicates: what each Kubernetes filter compares on one node, up to the one that ends it.
 
-Upstream: plugins/predicates.
 Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
 """
 

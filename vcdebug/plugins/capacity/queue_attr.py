@@ -248,7 +248,7 @@ def compare_leaves_first(left: CapacityQueueAttr, right: CapacityQueueAttr) -> i
 
 
 def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
-    """The smaller share first; ties go to the queue with a deserved amount, unless `nothing_first`.
+    """The smaller share first; ties go to the queue with a deserved amount, unless `empty_deserved_goes_first`.
     Upstream: plugins/capacity.compareShareWithDeserved.
     """
     if left.share != right.share or left.empty_deserved_goes_first:

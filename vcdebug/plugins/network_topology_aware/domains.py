@@ -1,7 +1,7 @@
 """The HyperNodes of a session: their amounts, the nodes in them, and the rows to try.
 
-Upstream: plugins/network-topology-aware (initHyperNodeResourceCache), util/scheduler_helper (FindHyperNodeForNode).
-Upstream: plugins/network-topology-aware (hyperNodeGradientFn, getSearchRoot, reverseAndCapEvictionGradients).
+Upstream: plugins/network-topology-aware (initHyperNodeResourceCache, hyperNodeGradientFn, getSearchRoot,
+reverseAndCapEvictionGradients), util/scheduler_helper (FindHyperNodeForNode).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

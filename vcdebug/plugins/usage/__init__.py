@@ -1,7 +1,6 @@
 """usage: avoids nodes with a high measured load, and adds estimates for pods that are not measured yet.
 
 Upstream: plugins/usage.
-Upstream: plugins/usage (v1.15 and older).
 """
 
 from collections.abc import Callable, Iterable, Mapping

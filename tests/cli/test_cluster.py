@@ -82,13 +82,13 @@ def test_an_interruption_keeps_what_is_done(address: str) -> None:
 
 def test_odds_are_the_same_on_a_dask_cluster(address: str) -> None:
     here = call(["odds", NAME, "-n", "6", "-j", "1", "--json"])
-    assert here == call(["odds", NAME, "-n", "6", "--scheduler", address, "--json"])
+    assert here == call(["odds", NAME, "-n", "6", "--dask", address, "--json"])
     assert 6 == json.loads(here[1])["draws"]
 
 
 def test_folder_is_explained_the_same_on_a_dask_cluster(address: str) -> None:
     here = call(["explain", str(FIXTURES), "-j", "1"])
-    assert here == call(["explain", str(FIXTURES), "--scheduler", address])
+    assert here == call(["explain", str(FIXTURES), "--dask", address])
     assert (2, "") == (here[0], here[2])
 
 
@@ -103,29 +103,26 @@ def test_dask_cluster_receives_only_bytes(address: str, monkeypatch: pytest.Monk
         return submit(client, function, *arguments, **options)
 
     monkeypatch.setattr(Client, "submit", submitted)
-    assert 2 == call(["odds", NAME, "-n", "8", "--scheduler", address])[0]
+    assert 2 == call(["odds", NAME, "-n", "8", "--dask", address])[0]
     assert {bytes, Future} == {type(argument) for argument in sent}
 
 
 def test_an_address_without_a_scheduler_is_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.cli.dask_cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
     expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler responds; give an address such as tcp://host:8786\n"
-    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--dask", "tcp://127.0.0.1:1"])
 
 
 def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    expected = f"vcdebug: {missing_extra('dask', '--scheduler')}\n"
-    assert (
-        "the extra dask is not installed; --scheduler needs it; run in vcdebug's clone: pip install '.[dask]'"
-        in expected
-    )
-    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    expected = f"vcdebug: {missing_extra('dask', '--dask')}\n"
+    assert "the extra dask is not installed; --dask needs it; run in vcdebug's clone: pip install '.[dask]'" in expected
+    assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--dask", "tcp://127.0.0.1:1"])
 
 
 def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vcdebug.cli.dask_cluster.__version__", "9.9")
-    code, out, err = call(["odds", NAME, "-n", "2", "--scheduler", address])
+    code, out, err = call(["odds", NAME, "-n", "2", "--dask", address])
     assert (1, "") == (code, out)
     assert err.startswith(f"vcdebug: {address}: 3 of 3 workers have no vcdebug 9.9; install vcdebug ")
 

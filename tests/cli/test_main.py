@@ -18,7 +18,7 @@ from tests.effort import PATIENCE
 from vcdebug.cli.commands import load_all_commands
 from vcdebug.cli.commands.inspect import InspectCommand
 from vcdebug.cli.snapshots import replay_arguments
-from vcdebug.snapshot.sources import find_bundled
+from vcdebug.snapshot.sources import find_bundled, list_bundled
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
@@ -228,3 +228,34 @@ def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert "[]" == done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["explain", BLOCKED, "--prvoe"], "unknown option '--prvoe'; did you mean --prove?"),
+        (["explain", BLOCKED, "-n", "research", "x"], "unknown option '-n'; write the job or pod as NAMESPACE/NAME"),
+        (["explain", BLOCKED, "research/llm-finetune", "b"], "unknown argument 'b'; see vcdebug explain --help"),
+        (["--prvoe"], "unknown option '--prvoe'; see vcdebug --help"),
+        (
+            ["explain", "no-such-file"],
+            "no-such-file: no such file or folder; vcdebug open --list prints the bundled snapshots",
+        ),
+        (
+            ["explain", BLOCKED, "--set", "PodGroup/research/llm-finetune:spec.minMembr=3"],
+            (
+                "the scheduler does not read this field of PodGroup; did you mean minMember?; at character 32 of: "
+                "PodGroup/research/llm-finetune:spec.minMembr=3"
+            ),
+        ),
+        (["capture", "--until", "a/b is Pendng", "-o", "x"], "no state 'Pendng'; did you mean 'a/b is Pending'?"),
+    ],
+)
+def test_a_misspelt_word_gets_a_hint_of_its_own_command(words: list[str], line: str) -> None:
+    assert (1, "", f"vcdebug: {line}\n") == call(words)
+
+
+def test_the_bundled_snapshots_are_printed_without_a_terminal() -> None:
+    code, out, err = call(["open", "--list"])
+    assert (0, "") == (code, err)
+    assert [one.name for one in list_bundled()] == [line.split()[0] for line in out.splitlines()[1:]]

@@ -62,6 +62,6 @@ def test_the_number_of_draws_must_be_positive() -> None:
 
 
 def test_workers_and_a_scheduler_cannot_both_be_asked_for() -> None:
-    code, _, err = call(["odds", NAME, "-j", "2", "--scheduler", "tcp://127.0.0.1:1"])
+    code, _, err = call(["odds", NAME, "-j", "2", "--dask", "tcp://127.0.0.1:1"])
     assert 1 == code
     assert "not allowed with argument" in err

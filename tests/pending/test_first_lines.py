@@ -241,7 +241,9 @@ def test_a_subgroup_that_no_hypernode_holds_is_named_with_its_own_tier() -> None
     assert found.sentence.endswith(sentence)
     ignore = "older releases ignore it (fixed in v1.14.2, v1.15.0: #5190)"
     means = f"highestTierName rack of the subGroupPolicy means tier 1; {ignore}."
-    checked = "network-topology-aware checked 2 HyperNodes and found none with room, so no pod was tried on a node."
+    closest = "closest is r1: 4 cpu idle of 4 cpu, 4 cpu short"
+    none = f"network-topology-aware checked 2 HyperNodes and found none with room ({closest})"
+    checked = f"{none}, so no pod was tried on a node."
     assert (means, checked) == found.dominant.facts[:2]
 
 

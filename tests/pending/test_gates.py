@@ -100,7 +100,7 @@ def test_gang_without_a_fitting_hypernode_is_explained() -> None:
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
     found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
     assert "no-hypernode" == found.cause_code
-    assert ("s0: 16 cpu idle, 4 cpu short", "s1: 8 cpu idle, 12 cpu short") == found.dominant.lines
+    assert ("s0: 16 cpu idle of 16 cpu, 4 cpu short", "s1: 8 cpu idle of 8 cpu, 12 cpu short") == found.dominant.lines
     assert "no HyperNode up to tier 1 has room" in found.full_text
 
 

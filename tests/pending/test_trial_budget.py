@@ -126,7 +126,7 @@ def test_a_pending_holder_is_deleted_before_the_cluster_is_overcommitted() -> No
     job = [pod_group("j", phase="Pending", min_resources={"cpu": "4"}), *pods("j", 1, cpu="4")]
     first, second, *_ = plans_for(node("n1", cpu="4"), node("n2", cpu="4"), holder, job, conf=conf)
     assert first == (
-        "Delete PodGroup default/large; this releases 7 cpu",
+        "Delete PodGroup default/large and its Pending pod; this releases 7 cpu",
         "deletes 1 Pending pod of default/large",
     )
     assert second[0].startswith("overcommit: overcommit-factor 1.2 -> 1.")

@@ -45,8 +45,8 @@ def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
         ("Node status.allocatable.memory", "Ei", "Node gpu-0: status.allocatable.memory: is 'Ei', not a quantity"),
         ("Node spec.taints", {}, "Node gpu-0: spec.taints: is a mapping, not a list"),
         ("Node spec.taints.0.key", 5, "Node gpu-0: spec.taints[0].key: is 5, not text"),
-        ("Pod spec.priority", True, "Pod team-a/train-0: spec.priority: is true, not a whole number of 32 bits"),
-        ("Pod spec.priority", 2**31, "Pod team-a/train-0: spec.priority: is 2147483648, not a whole number of 32 bits"),
+        ("Pod spec.priority", True, "Pod team-a/train-0: spec.priority: is true, not a 32-bit integer"),
+        ("Pod spec.priority", 2**31, "Pod team-a/train-0: spec.priority: is 2147483648, not a 32-bit integer"),
         ("Pod metadata.labels.app", False, "Pod team-a/train-0: metadata.labels.app: is false, not text"),
         (
             "PodGroup spec.minTaskMember.worker",

@@ -207,13 +207,13 @@ def add_shared_options(parser: TakesArguments, *names: str, scope: str = "") -> 
 
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
-    """Add --workers and --scheduler, which choose the processes or cluster for many runs."""
+    """Add --workers and --dask, which choose the processes or cluster for many runs."""
     group = parser.add_mutually_exclusive_group()
     add_options(
         group,
         f"""
         -j, --workers N      {scope}number of worker processes (default: one per CPU)
-        --scheduler ADDRESS  {scope}address of a Dask scheduler, for example tcp://host:8786; needs the extra dask
+        --dask ADDRESS       {scope}address of a Dask scheduler, for example tcp://host:8786; needs the extra dask
         """,
         {"--workers": {"type": positive_number}},
     )

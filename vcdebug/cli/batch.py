@@ -65,7 +65,7 @@ def run_batch(
     """Run the function on every item, on the workers that the arguments of `add_workers` choose."""
     from vcdebug.cli.worker_processes import gather_answers
 
-    executor = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
+    executor = choose_executor(args.workers, runs, args.dask, output.write_notice)
     with count_progress(output, title, runs) as count_done:
         return gather_answers(executor, function, items, count_done)
 

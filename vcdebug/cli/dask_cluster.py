@@ -171,7 +171,7 @@ def _connect_client(address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise missing_extra("dask", "--scheduler") from error
+        raise missing_extra("dask", "--dask") from error
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -3,9 +3,9 @@
 import os
 import re
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from vcdebug import __version__
 from vcdebug.cli.commands import Command, CommandOutcome, load_commands
@@ -39,12 +39,27 @@ examples:
 EXIT_STATUS = "Exit status: 0 done, 1 error, 2 an answer that scripts should notice (see each command), 130 interrupted"
 
 
+KUBECTL_HINTS: Final = dict.fromkeys(("-n", "--namespace"), "write the job or pod as NAMESPACE/NAME")
+
+
 class UsageError(VcdebugError):
     """Raised for a wrong command line; the hint names --help."""
 
 
 class CommandParser(ArgumentParser):
     """A parser that raises UsageError; argparse would exit with 2, which has another meaning here."""
+
+    def parse_known_args(  # type: ignore[override]  # one signature for argparse's overloads
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
+        """As argparse does, but what is left over is an error of the command that it follows."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            kind = "option" if unknown[0].startswith("-") else "argument"
+            word = unknown[0].partition("=")[0]
+            hint = KUBECTL_HINTS.get(word) or closest_name_hint(word, self._option_string_actions)
+            raise UsageError(f"unknown {kind} {word!r}", hint or f"see {self.prog} --help")
+        return known, unknown
 
     def error(self, message: str) -> NoReturn:
         # argparse lists all choices after a wrong one; only the closest one is helpful.

@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
-from vcdebug.errors import VcdebugError
+from vcdebug.debugger.breakpoints import BreakpointError
+from vcdebug.errors import VcdebugError, closest_name
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
@@ -194,6 +195,7 @@ def _compare_value(subject: str, field: str, expected: object, actual: object) -
     return ExpectationVerdict(subject, field, expected, actual, holds)
 
 
+STATES: Final = {"pending": "Pending", "placed": "placed", "there": "there"}
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
 MetReason = Callable[[Recording], str]
 """Recording → why it meets the condition, in words; empty if the condition is not met."""
@@ -204,6 +206,9 @@ def parse_until(text: str) -> MetReason:
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
         return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), expected=state[2] is None)
+    before, is_state, word = text.strip().partition(" is ")
+    if is_state and " " not in before and (guess := closest_name(word.removeprefix("not ").lower(), STATES)):
+        raise BreakpointError(f"no state {word!r}", hint=f"did you mean '{before} is {STATES[guess]}'?")
     # Parsed here, so that a wrong text is an error before the first capture.
     return partial(_first_stop, text, parse_breakpoint(text, 1).command_line())
 

@@ -56,7 +56,8 @@ def tokens_of(line: str) -> list[ExpressionToken]:
         match = _TOKEN.match(line, position)
         if match is None or match.lastgroup is None:
             start = position + len(line[position:]) - len(line[position:].lstrip())
-            raise ExpressionError(f"unexpected {line[start]!r}", line, start)
+            fault = f"unexpected {line[start]!r}{' (compare with ==)' if line[start] == '=' else ''}"
+            raise ExpressionError(fault, line, start)
         # Python refuses to convert long numbers, at a limit that its environment sets.
         if match.lastgroup == "number" and len(match["number"]) > MAX_NUMBER_LENGTH:
             raise ExpressionError(f"a number has at most {MAX_NUMBER_LENGTH} characters", line, match.start("number"))

@@ -424,6 +424,14 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: boo
     return () if is_told else (Advice.from_outside(search),)
 
 
+def _deletion_advice(job: JobInfo, released: str) -> Advice:
+    """Delete a PodGroup with its Pending pods, which a PodGroup does not own."""
+    pods = [task.key for task in job.tasks.values() if task.status is TaskStatus.PENDING]
+    with_pods = f" and its {f'{len(pods)} Pending pods' if len(pods) > 1 else 'Pending pod'}" if pods else ""
+    words = f"Delete PodGroup {job.uid}{with_pods}; this releases {released}."
+    return Advice.queue_admin(words, f"PodGroup/{job.uid}:-", *(f"Pod/{pod}:-" for pod in pods))
+
+
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
     left_behind = queue_index.find_left_behind(view.recording, stuck)
     if not left_behind:
@@ -470,10 +478,8 @@ def stuck_jobs_finding(
         **amount_numbers("limit", limit, names),
         **counts({"jobs.holding": len(stuck)}),
     }
-    first = stuck[0].uid
-    delete = f"Delete PodGroup {first}; this releases {amounts[first]}."
     is_told = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
-    deletion = Advice.queue_admin(delete, f"PodGroup/{first}:-")
+    deletion = _deletion_advice(stuck[0], amounts[stuck[0].uid])
     advice = (*_first_stuck_advice(view, stuck, is_told=is_told), deletion)
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)

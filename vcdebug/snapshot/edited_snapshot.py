@@ -17,6 +17,7 @@ from vcdebug.snapshot.manifest import HOSTNAME_KEY, metadata_of
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import SHAPES, repair_manifest
 from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
+from vcdebug.snapshot.shapes import Shape, Struct
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 _FEATURE_GATES: Final = "feature_gates"
@@ -97,8 +98,18 @@ def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
         )
     shape = SHAPES[edit.kind]
     if before != after and shape.keep_named(before) == shape.keep_named(after):
-        raise edit.make_error(f"the scheduler does not read this field of {edit.kind}", edit.path[0].position)
+        fault = f"the scheduler does not read this field of {edit.kind}"
+        raise edit.make_error(fault, edit.path[0].position, _field_hint(shape, edit))
     return after
+
+
+def _field_hint(shape: Shape, edit: Edit) -> str:
+    """A hint with the field that is most like the first unknown one of the path."""
+    for step in edit.path:
+        if isinstance(shape, Struct) and step.text not in shape.fields:
+            return closest_name_hint(step.text, shape.fields)
+        shape = shape.fields[step.text] if isinstance(shape, Struct) else getattr(shape, "item", shape)
+    return ""
 
 
 def _dotted_hint(edit: Edit) -> str:

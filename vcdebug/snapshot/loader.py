@@ -22,7 +22,7 @@ from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects, star
 from vcdebug.snapshot.json_documents import ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import object_in, split_workload_key
-from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.problems import META_NOT_READ, Problem, ProblemReport
 from vcdebug.snapshot.reported_events import latest_creation, latest_report
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import running_since, workload_of
@@ -213,6 +213,7 @@ _WITH_JOB: Final = "`vcdebug submit SNAPSHOT FILE` adds a job's pods and PodGrou
 
 def _nothing_found_error(problems: list[Problem], origin: str, gathered: GatheredObjects) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
+    problems = [problem for problem in problems if problem.what != META_NOT_READ]
     command = object_checks.supplying_command(tuple(KIND_BY_NAME[kind] for kind in (*object_checks.NEEDED, "Pod")))
     if not problems and (_find_conf(gathered) or _find_device_config(gathered)) is not None:
         return SnapshotError("contains only settings of the scheduler", _NEEDED.format(command, _WITH_CONF), origin)

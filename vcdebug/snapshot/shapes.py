@@ -433,7 +433,7 @@ def _int_test(bounds: tuple[int, int]) -> Callable[[Any], bool]:
 
 TEXT = Scalar("text", lambda item: type(item) is str, "")
 BOOL = Scalar("true or false", lambda item: type(item) is bool, False)
-INT = Scalar("a whole number of 32 bits", _int_test(INT32), 0)
+INT = Scalar("a 32-bit integer", _int_test(INT32), 0)
 LONG = Scalar("a whole number of 64 bits", _int_test(INT64), 0)
 TIME = Scalar("a time, for example 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
 INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _int_test(INT32)(item), 0)

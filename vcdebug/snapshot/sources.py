@@ -10,7 +10,6 @@ from typing import IO, BinaryIO, Final
 
 from msgspec import Struct
 
-from vcdebug.amount_text import join_names
 from vcdebug.errors import SnapshotError, closest_name_hint
 from vcdebug.snapshot import archive
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
@@ -355,7 +354,7 @@ def resolve_snapshot_path(word: str) -> Path:
     resolved = path if path.exists() else find_bundled(word)
     if resolved is None:
         names = [folder.name for folder in _bundled_folders()]
-        every = f"vcdebug open lists the bundled snapshots: {join_names(names)}" if names and path.name == word else ""
+        every = "vcdebug open --list prints the bundled snapshots" if names and path.name == word else ""
         raise SnapshotError("no such file or folder", closest_name_hint(word, names, every), word)
     return resolved
 

@@ -43,11 +43,11 @@ class AskCommand(Command):
                       refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
                       the cycle in which it is expected to be placed
             SNAPSHOT  {arguments.SNAPSHOT_HELP}
-            SUBJECT   a pod; for refused also 'POD NODE'; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
+            SUBJECT   a pod; for refused also POD NODE; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
                       claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue (default:
                       all queues)
             """,
-            {"SUBJECT": {"nargs": "?", "default": ""}},
+            {"SUBJECT": {"nargs": "*"}},
         )
         add_forecast_arguments(parser)
         arguments.add_shared_options(
@@ -62,6 +62,7 @@ class AskCommand(Command):
         from vcdebug.whatif.forecast import QUESTIONS
 
         _swap_question_and_snapshot(args)
+        args.subject = " ".join(args.subject)
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
         question.require_subject(args.subject)
         check_forecast_arguments(args)

@@ -239,8 +239,8 @@ def add_until_arguments(parser: ArgumentParser) -> None:
         f"""
         --until EXPR  watch pods and PodGroups, replay each change, and stop when EXPR holds: 'JOB is Pending', or a
                       breakpoint such as 'victim if plugin == "gang"'; -o names a folder
-        --every TIME  with --until: least time between captures of the whole cluster (default: 1m); with --before:
-                      between checks (default: 10s)
+        --every TIME  with --until: least time between captures of the whole cluster (default: 1m); with
+                      --before-bind and --before-eviction: between checks (default: 10s)
         --keep N      with --until: number of captures to keep (default: {KEPT_CAPTURES})
         """,
         {"--every": {"type": parse_seconds}, "--keep": {"type": positive_number, "default": KEPT_CAPTURES}},

@@ -28,8 +28,8 @@ class ExplainCommand(Command):
         "explain preempt-blocked-by-gang research/llm-finetune --set PodGroup/research/bert-pretrain:spec.minMember=3",
     )
     EXITS = (
-        "Exit status: 0 scheduled in this cycle, 2 a job is Pending or the named one long refused, "
-        "1 error, 130 interrupted"
+        "Exit status: 0 scheduled in this cycle, 2 a job is Pending, or the snapshot shows that the cluster's "
+        "scheduler does not schedule the named one, 1 error, 130 interrupted"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

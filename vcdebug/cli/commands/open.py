@@ -51,6 +51,7 @@ class OpenCommand(Command):
             --break WORDS     set a breakpoint, for example 'victim if plugin == "gang"'; repeatable
             --panel NAME      start with panel NAME focused, for example jobs; key P lists the names
             --filter TEXT     filter the rows of --panel (default: of the panel Jobs)
+            --list            print the bundled snapshots and exit
             --fresh           ignore the saved session
             --theme NAME      dark, light, ansi or ansi-light (16 colours) (default: that of the settings), or another
                               one of Textual, such as nord
@@ -73,6 +74,15 @@ class OpenCommand(Command):
             from vcdebug.tui.config import example_config
 
             output.write_text(example_config())
+            return CommandOutcome.DONE
+        if getattr(args, "list", False):
+            from vcdebug.cli.render import write_blocks
+            from vcdebug.snapshot.sources import list_bundled
+            from vcdebug.views.document import make_listing
+
+            write_blocks(
+                [make_listing(("snapshot", "subject"), [(one.name, one.title) for one in list_bundled()])], output
+            )
             return CommandOutcome.DONE
         live = is_live_capture(args)
         word = arguments.snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None

@@ -182,12 +182,14 @@ def no_hyper_node(view: JobView) -> Finding | None:
     tried = _hyper_nodes_up_to(view, highest)
     within = f"up to tier {highest} " if highest is not None else ""
     reason = f"no HyperNode {within}has room for {minimum_words} ({amount_text.format_resource(minimum)})"
-    found = f"checked {count_noun(len(tried), 'HyperNode')} and found none with room"
+    rooms = sorted(_hyper_node_room(view, info.name, minimum, seq) for info in tried)
+    nearest = f" (closest is {rooms[0][1]})" if rooms and rooms[0][0] else ""
+    found = f"checked {count_noun(len(tried), 'HyperNode')} and found none with room{nearest}"
     checked = f"{event.plugin} {found}, so no pod was tried on a node."
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
     unlisted, listing = _unlisted_nodes(view, free, highest)
-    rooms = hyper_node_rooms(view) if sub_job is None and not unlisted else []
+    in_one = hyper_node_rooms(view) if sub_job is None and not unlisted else []
     facts = (*unlisted, checked)
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
@@ -197,9 +199,10 @@ def no_hyper_node(view: JobView) -> Finding | None:
         Advice.for_owner("Request less in spec.minResources."),
         Advice.queue_admin("Free room in one HyperNode."),
     )
-    lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
-    finding = view.pending(Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, lines, facts)
-    return finding.with_additions(*rooms, in_front=True)
+    finding = view.pending(
+        Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, tuple(words for _, words in rooms), facts
+    )
+    return finding.with_additions(*in_one, in_front=True)
 
 
 def full_hyper_nodes(view: JobView) -> Finding | None:
@@ -408,16 +411,18 @@ def _minimum_for(view: JobView, sub_job: SubJobInfo | None) -> tuple[str, Resour
     return words, sum_resources(task.init_resreq for task in pending)
 
 
-def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
-    state = view.recording.timeline.state_at(seq - 1)
-    for name in names:
-        rows = view.session.hyper_node_rows(name)
-        idle = sum_resources(state.nodes[node].idle for node in (rows.node_names if rows is not None else ()))
-        short = minimum.less_equal_with_resources_name(idle)[1]
-        lacks = ((each, minimum.get(each) - idle.get(each)) for each in short)
-        shortage_words = " and ".join(amount_text.format_named_amount(each, lack) for each, lack in lacks)
-        dimensions = [each for each in minimum.resource_names() if each != PODS or each in short]
-        yield f"{name}: {amount_text.format_resource(idle, dimensions)} idle, {shortage_words or '0'} short"
+def _hyper_node_room(view: JobView, name: str, minimum: Resource, seq: Seq) -> tuple[float, str]:
+    """(the largest part of a needed amount that is not idle, what is idle of how much and what lacks)."""
+    rows, state = view.session.hyper_node_rows(name), view.recording.timeline.state_at(seq - 1)
+    nodes = rows.node_names if rows is not None else ()
+    idle = sum_resources(state.nodes[node].idle for node in nodes)
+    whole = sum_resources(view.session.nodes[node].allocatable for node in nodes)
+    lacks = {each: minimum.get(each) - idle.get(each) for each in minimum.less_equal_with_resources_name(idle)[1]}
+    shortage_words = " and ".join(amount_text.format_named_amount(each, lack) for each, lack in lacks.items())
+    dimensions = [*lacks] or [each for each in minimum.resource_names() if each != PODS]
+    idle_words, whole_words = (amount_text.format_resource(amount, dimensions) for amount in (idle, whole))
+    words = f"{name}: {idle_words} idle of {whole_words}, {shortage_words or '0'} short"
+    return max((lack / minimum.get(each) for each, lack in lacks.items()), default=0.0), words
 
 
 # HyperNodes of the pods that are placed

@@ -146,3 +146,45 @@ def test_corrected_actions_are_tried_without_enqueue_too(written: str, full: boo
     fixes = proven(cluster(node("n1"), classes, old, waits, conf=conf), "default/j")
     assert full is (f"{change}, enqueue removed (the scheduler then accepts it)" in fixes)
     assert full is not (f"{change} (the scheduler then accepts it)" in fixes)
+
+
+@pytest.mark.parametrize("separator", [" ", "; ", ", "])
+def test_actions_that_are_not_separated_by_commas_are_named_and_corrected(separator: str) -> None:
+    conf = conf_of("gang", "predicates", actions=separator.join(("enqueue", "allocate")))
+    waits = [pod_group("j", phase="Pending"), *pods("j", 1)]
+    snapshot = snapshot_at_release(cluster(node("n1"), waits, conf=conf), "v1.13.3")
+    found, is_unknown = explained(snapshot), separator != ", "
+    name = f"enqueue{separator}allocate"
+    assert is_unknown is (f'Action "{name}" is unknown, and this release ignores it.' in found.dominant.facts)
+    change = f"Configuration: actions: {name} -> enqueue, allocate"
+    assert is_unknown is (not found.scheduled and change in proven(snapshot, "default/j"))
+
+
+FIRST = "Correct the scheduler's configuration first: until then the scheduler reads nothing of it."
+LATER = "Action gangpreempt, in lower case, exists from v1.15.0 on: upgrade Volcano, or configure preempt or reclaim."
+TABBED = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: gang\n\tenablePreemptable: false\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "advice"),
+    [
+        (TABBED, "not YAML: line 5: found a tab character that violates indentation", FIRST),
+        (conf_of("gang", actions="allocate, gangPreempt"), "failed to find Action gangPreempt", LATER),
+        (conf_of("gang", actions="allocate, gangpreempt"), "failed to find Action gangpreempt", LATER),
+        (conf_of("gang", actions="allocate, evictAll"), "failed to find Action evictAll", ""),
+        (conf_of("gang", actions="allocate"), "", ""),
+    ],
+)
+def test_the_first_step_for_a_rejected_configuration_is_to_correct_it(text: str, why: str, advice: str) -> None:
+    waits = [pod_group("j", phase="Pending", min_resources={"cpu": "99"}), *pods("j", 1, cpu="99")]
+    found = explained(snapshot_at_release(cluster(node("n1"), waits, conf=text), "v1.14.4"))
+    assert bool(why) is any(fact.startswith(f"The configuration is rejected ({why})") for fact in found.dominant.facts)
+    assert [advice] * bool(advice) == [words for words in found.advice_texts if words in (FIRST, LATER)]
+
+
+@pytest.mark.parametrize(("plugin", "hint"), [("proprotion", "did you mean proportion?"), ("vendor-npu", "")])
+def test_a_misspelt_plugin_is_told_from_one_that_is_not_replayed(plugin: str, hint: str) -> None:
+    doubt = explained(cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang", plugin))).doubt
+    assert f"plugin {plugin} is not replayed" in doubt
+    assert bool(hint) is ("did you mean" in doubt)
+    assert hint in doubt

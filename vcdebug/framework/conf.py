@@ -145,6 +145,9 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
         document = object_in(go_yaml.load_yaml(text, _CONF))
     except go_yaml.GoYamlError as error:
         raise ConfigError(str(error), where=error.where) from error
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark is not None else ""
+        raise ConfigError(f"not YAML: {line}{error.problem}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
     problems: list[Problem] = []
@@ -162,6 +165,9 @@ def _parse_conf(text: str, known_actions: Registry, *, skips: bool = False) -> S
     )
 
 
+UNKNOWN_ACTION = "unknown action"
+
+
 def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
     """The actions that the text names. An unknown one goes into `skipped`; if that is None, ConfigError is raised."""
     names = tuple(name.strip() for name in text.split(","))
@@ -170,7 +176,9 @@ def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | 
             continue
         if skipped is None:
             raise UnknownActionError(name)
-        skipped.append(Problem(CONF_FILE, "actions", "", f"unknown action {name!r}", "ignored; the other actions run"))
+        skipped.append(
+            Problem(CONF_FILE, "actions", "", f"{UNKNOWN_ACTION} {name!r}", "ignored; the other actions run")
+        )
     return tuple(name for name in names if name in known_actions)
 
 

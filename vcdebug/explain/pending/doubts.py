@@ -7,9 +7,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from vcdebug.actions import LATER_ACTIONS, PREEMPT, RECLAIM
 from vcdebug.amount_text import format_amounts_apart, format_number, join_names
+from vcdebug.errors import closest_name
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
+from vcdebug.framework.conf import UNKNOWN_ACTION
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
@@ -55,16 +58,28 @@ def qualify_headline(recording: Recording, subject: ExplainSubject, explanation:
 
 
 def rejected_conf(recording: Recording) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
-    """(facts, advice) if the stated configuration is rejected, so that the built-in one is in force; else empty."""
+    """(facts, advice) if the stated configuration is rejected, so that the built-in one is in force, or if an action of
+    it is ignored; else empty.
+    """
     conf = recording.conf
     if not conf.rejection:
-        return (), ()
+        ignored = [problem.what.removeprefix(UNKNOWN_ACTION).strip(" '") for problem in conf.problems]
+        names = [name for name, one in zip(ignored, conf.problems, strict=True) if UNKNOWN_ACTION in one.what]
+        return tuple(f'Action "{name}" is unknown, and this release ignores it.' for name in names), ()
     fact = f"The configuration is rejected ({conf.rejection}); the built-in one is in force: {', '.join(conf.actions)}."
-    if conf.unknown_action not in _REMOVED_ACTIONS:
+    words = "Correct the scheduler's configuration first: until then the scheduler reads nothing of it."
+    later = LATER_ACTIONS.get(conf.unknown_action.lower())
+    if conf.unknown_action in _REMOVED_ACTIONS:
+        why = "no release from v1.10 on has them, and none reserves nodes for a job"
+        words = (
+            f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read: {why}."
+        )
+    elif later is not None and conf.unknown_action.lower() not in conf.registry:
+        older = f"upgrade Volcano, or configure {PREEMPT} or {RECLAIM}"
+        words = f"Action {conf.unknown_action.lower()}, in lower case, exists from {later.fixed_in[0]} on: {older}."
+    elif conf.unknown_action:
         return (fact,), ()
-    words = f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read"
-    why = "no release from v1.10 on has them, and none reserves nodes for a job"
-    return (fact,), (Advice.from_outside(f"{words}: {why}.", AdviceHarm.CLUSTER),)
+    return (fact,), (Advice.from_outside(words, AdviceHarm.CLUSTER)._replace(comes_first=True),)
 
 
 _REMOVED_ACTIONS: Final = ("elect", "reserve")
@@ -241,7 +256,9 @@ def doubt_of_input(recording: Recording) -> str:
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
     if plugins := [name for name in recording.conf.plugin_names() if name not in PLUGINS]:
         subject = f"plugin {plugins[0]} is" if len(plugins) == 1 else f"plugins {join_names(plugins)} are"
-        doubts.append(f"{subject} not replayed, and may reject or place otherwise")
+        similar = next(filter(None, (closest_name(name, PLUGINS, 0.8) for name in plugins)), "")
+        hint = f" (did you mean {similar}? The scheduler skips a plugin that it does not have)" if similar else ""
+        doubts.append(f"{subject} not replayed, and may reject or place otherwise{hint}")
     damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
     doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]
     doubts += [f"{one.file} {one.what}; {one.effect}" for one in recording.own_problems if one.what == META_NOT_READ]

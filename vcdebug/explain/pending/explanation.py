@@ -135,7 +135,11 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     dominant = by_cause[first.cause] = add_other_groups(view, dominant)
     if not others and _is_settled(dominant):
-        words = "Nothing has to change; if the pods stay Pending, name the cluster's release with --release."
+        is_named = recording.snapshot.release.stated_name
+        check = (
+            "compare the scheduler's log: vcdebug check" if is_named else "name the cluster's release with --release"
+        )
+        words = f"Nothing has to change; if the pods stay Pending, {check}."
         dominant = by_cause[first.cause] = dominant.with_additions(Advice.from_outside(words))
     advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.

@@ -1,6 +1,7 @@
 """Fixes of the cluster admin: repaired, labelled, untainted, more or larger nodes, and the configuration."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -19,28 +20,15 @@ from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import UNREADY_TAINTS, UNSCHEDULABLE_TAINT_KEY
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName
-from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.plugins import (
-    CAPACITY,
-    CONFORMANCE,
-    DRF,
-    GANG,
-    NODEGROUP,
-    OVERCOMMIT,
-    PDB,
-    PREDICATES,
-    PRIORITY,
-    PROPORTION,
-    SLA,
-    USAGE,
-)
+from vcdebug.plugins import CONFORMANCE, DRF, GANG, OVERCOMMIT, PDB, PREDICATES, PRIORITY, SLA, USAGE
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
-from vcdebug.snapshot.manifest import labels_of, name_of, object_in, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import fix
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere, select_useful_nodes
+from vcdebug.whatif.fixes.queue_fixes import propose_node_group_fixes, propose_one_quota_plugin_fixes
 
 _NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
 _ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
@@ -48,7 +36,6 @@ _MAX_ADDED_NODES: Final = 8
 _MAX_SINGLE_NODES: Final = 4
 _EXACT_NODE_COUNTS: Final = 64
 _DEVICES_OF_A_NODE: Final = 8
-_QUEUE_CAUSES: Final = ("queue-*", "enqueue-queue-quota", "overused", "preemptive")
 _BLOCKING_MARKS: Final = {"taints": "[]", "unschedulable": "false"}
 _REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 """Domains of labels that Kubernetes or a cloud sets to describe a node."""
@@ -248,20 +235,20 @@ _MAX_PERCENT: Final = 100
 def propose_configuration_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on the scheduler's configuration."""
     yield from _propose_upgrade_fixes(situation)
-    yield from _propose_accepted_fixes(situation)
+    yield from _propose_known_actions(situation)
+    yield from _propose_known_switches(situation)
     yield from _propose_missing_action_fixes(situation)
     yield from _propose_action_order_fixes(situation)
     yield from _propose_unchecked_admission_fixes(situation)
     yield from _propose_overcommit_fixes(situation)
     yield from _propose_load_fixes(situation)
-    yield from _propose_one_quota_plugin_fixes(situation)
-    yield from _propose_spelling_fixes(situation)
+    yield from propose_one_quota_plugin_fixes(situation)
     yield from _propose_filter_fixes(situation)
     yield from _propose_switch_fixes(situation)
     yield from _propose_starving_fixes(situation)
     yield from _propose_order_fixes(situation)
     yield from _propose_sla_tier_fixes(situation)
-    yield from _propose_node_group_fixes(situation)
+    yield from propose_node_group_fixes(situation)
 
 
 def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -270,28 +257,6 @@ def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if release.stated_name and release.older_forms and release.name != str(newest):
         words, edit = f"Upgrade Volcano {release.name} -> {newest}", f"flag:release={newest}"
         yield fix.cluster_fix(words, edit, causes=("*",), kind=fix.FixKind.MORE_ROOM, aspect="release")
-
-
-def _propose_accepted_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes the stated configuration with corrected actions, if an unknown action makes the scheduler reject it."""
-    conf = situation.recording.conf
-    if not conf.built_in or conf.problems[0].field != "actions":
-        return
-    document = object_in(load_yaml(situation.snapshot.scheduler_conf or ""))
-    names = [name.strip() for name in str(document.get("actions") or "").split(",")]
-    # Actions are written in lower case; a capital is the usual fault.
-    matches = {name: closest_name(name.lower(), conf.registry, 0.8) for name in names}
-    changes = [f"{name} -> {match}" if match else f"{name} removed" for name, match in matches.items() if name != match]
-    corrected = list(dict.fromkeys(filter(None, matches.values())))
-    choices = [(corrected, changes)]
-    # Where enqueue rejects the job, the corrected evicting actions do not consider it.
-    if ENQUEUE in corrected and any(conf.facts_of(name).evicts for name in corrected):
-        choices.append(([name for name in corrected if name != ENQUEUE], [*changes, f"{ENQUEUE} removed"]))
-    for actions, changed in choices if changes else ():
-        parts = (f"conf:{key}={json.dumps(document[key])}" for key in ("tiers", "configurations") if document.get(key))
-        words = f"Configuration: actions: {join_names(changed)} (the scheduler then accepts it)"
-        edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
-        yield fix.cluster_fix(words, *edits, causes=("*",), kind=kind, aspect="actions")
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -447,19 +412,6 @@ def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield fix.cluster_fix(words, f"conf:plugins.{DRF}.enableJobOrder=false", causes=causes, kind=kind)
 
 
-def _propose_spelling_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes the correct names of misspelt switches, which the scheduler ignores."""
-    for option in (plugin for tier in situation.recording.conf.stated_tiers() for plugin in tier):
-        name = option.get("name")
-        for key, value in option.items():
-            meant = find_meant_switch(key)
-            if meant is None or meant == key or meant in option:
-                continue
-            edits = (f"conf:plugins.{name}.{meant}={json.dumps(value)}", f"conf:plugins.{name}.{key}-")
-            words = f"{name}: misspelled switch {key} -> {meant}: {json.dumps(value)}"
-            yield fix.cluster_fix(words, *edits, causes=(str(name),), kind=fix.FixKind.REPAIR)
-
-
 def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes a separate tier for sla, so that a rejection in its tier cannot outvote its permit."""
     tiers, names = situation.recording.conf.stated_tiers(), situation.recording.conf.plugin_names()
@@ -473,27 +425,52 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield replace(first_tier, corrects=situation.has_repair)
 
 
-def _propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes to keep only one of capacity and proportion: the one whose fields the queues state."""
+def _propose_known_actions(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes the stated configuration with corrected actions, if one is unknown."""
     conf = situation.recording.conf
-    if not all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
+    if not any("actions" in (problem.object, problem.field) for problem in conf.problems):
         return
-    queues = situation.recording.session.queues.values()
-    is_capacity_used = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
-    kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
-    words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
-    causes, kind = (*_QUEUE_CAUSES, "gang-discard", "victims-*", "phantom-*"), fix.FixKind.REPAIR
-    yield fix.cluster_fix(words, f"conf:plugins.{removed}-", causes=causes, kind=kind, aspect="quota")
+    document = object_in(load_yaml(situation.snapshot.scheduler_conf or ""))
+    meant = {name.strip(): _meant_actions(situation, name) for name in str(document.get("actions") or "").split(",")}
+    changes = [
+        f"{name} -> {', '.join(names)}" if names else f"{name} removed"
+        for name, names in meant.items()
+        if [name] != names
+    ]
+    corrected = list(dict.fromkeys(name for names in meant.values() for name in names))
+    choices = [(corrected, changes)]
+    # Where enqueue rejects the job, the corrected evicting actions do not consider it.
+    if ENQUEUE in corrected and any(conf.facts_of(name).evicts for name in corrected):
+        choices.append(([name for name in corrected if name != ENQUEUE], [*changes, f"{ENQUEUE} removed"]))
+    for actions, changed in choices if changes else ():
+        parts = _rejected_parts(document) if conf.rejection else ()
+        accepts = " (the scheduler then accepts it)" if conf.rejection else ""
+        words = f"Configuration: actions: {join_names(changed)}{accepts}"
+        edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
+        yield fix.cluster_fix(words, *edits, causes=("*",), kind=kind, aspect="actions")
 
 
-def _propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    if NODEGROUP not in situation.recording.conf.plugin_names():
-        return
-    causes, edit = ("predicates-*",), "conf:plugins.nodegroup.arguments.strict=false"
-    words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
-    yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.ENTITLEMENT)
-    groups = (labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node"))
-    for group in filter(None, dict.fromkeys(groups)):
-        affinity = f"{{nodeGroupAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{group}]}}}}"
-        words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
-        yield fix.queue_fix(words, f"Queue/{situation.queue_name}:spec.affinity={affinity}", causes=causes)
+def _meant_actions(situation: fix.FixSituation, name: str) -> list[str]:
+    """The actions that a name means; several where they are separated by other signs than commas."""
+    known = situation.recording.conf.registry
+    # Actions are written in lower case; a capital is the usual fault.
+    matches = [closest_name(part.lower(), known, 0.8) for part in re.split(r"[;\s]+", name.strip())]
+    return [match for match in matches if match]
+
+
+def _rejected_parts(document: JsonDict) -> list[str]:
+    """Edits that state the other parts of a rejected configuration, which are not in force."""
+    return [f"conf:{key}={json.dumps(document[key])}" for key in ("tiers", "configurations") if document.get(key)]
+
+
+def _propose_known_switches(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes the correct names of misspelt switches, which the scheduler ignores."""
+    for option in (plugin for tier in situation.recording.conf.stated_tiers() for plugin in tier):
+        name = option.get("name")
+        for key, value in option.items():
+            meant = find_meant_switch(key)
+            if meant is None or meant == key or meant in option:
+                continue
+            edits = (f"conf:plugins.{name}.{meant}={json.dumps(value)}", f"conf:plugins.{name}.{key}-")
+            words = f"{name}: misspelled switch {key} -> {meant}: {json.dumps(value)}"
+            yield fix.cluster_fix(words, *edits, causes=(str(name),), kind=fix.FixKind.REPAIR)

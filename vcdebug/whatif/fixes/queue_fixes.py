@@ -23,14 +23,14 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
-from vcdebug.model.queue import OPEN, QueueInfo
+from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
-from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import key_of, name_of, spec_of
+from vcdebug.snapshot.manifest import key_of, labels_of, name_of, spec_of
 from vcdebug.whatif.fixes import fix
 
 _LIMIT_CAUSES = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
@@ -450,3 +450,33 @@ def _holds_needed(situation: fix.FixSituation, job: str, needed: list[str]) -> b
     devices = [name for name in needed if fix.unit_of(name) == "count"] or needed
     allocated = situation.recording.session.jobs[job].allocated
     return any(allocated.get(name) > 0 for name in devices) or not needed
+
+
+def propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes to keep only one of capacity and proportion: the one whose fields the queues state."""
+    conf = situation.recording.conf
+    if not all(name in conf.plugin_names() for name in (CAPACITY, PROPORTION)):
+        return
+    queues = situation.recording.session.queues.values()
+    is_capacity_used = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
+    kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
+    words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
+    causes, kind = (
+        ("queue-*", "enqueue-queue-quota", "overused", "preemptive", "gang-discard", "victims-*", "phantom-*"),
+        fix.FixKind.REPAIR,
+    )
+    yield fix.cluster_fix(words, f"conf:plugins.{removed}-", causes=causes, kind=kind, aspect="quota")
+
+
+def propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes nodes or node groups for a queue that plugin nodegroup keeps off them."""
+    if NODEGROUP not in situation.recording.conf.plugin_names():
+        return
+    causes, edit = ("predicates-*",), "conf:plugins.nodegroup.arguments.strict=false"
+    words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
+    yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.ENTITLEMENT)
+    groups = (labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node"))
+    for group in filter(None, dict.fromkeys(groups)):
+        affinity = f"{{nodeGroupAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{group}]}}}}"
+        words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
+        yield fix.queue_fix(words, f"Queue/{situation.queue_name}:spec.affinity={affinity}", causes=causes)

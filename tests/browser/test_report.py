@@ -72,12 +72,10 @@ def test_no_element_exceeds_the_page_width(page: Any, which: str, request: pytes
 
 def test_the_answer_is_readable_without_scrolling_sideways(page: Any, small: Path) -> None:
     page.goto(small.as_uri())
-    for words in ("preempt found room for 1 of the 2 pods", "gang protects every candidate victim", "Scheduling steps"):
+    for words in ("preempt found room for 1 of the 2 pods", "gang protects every candidate victim", "job in session"):
         box = page.get_by_text(words).first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= page.viewport_size["width"]
-    steps = page.locator('.scroll[aria-label="Scheduling steps"]')
-    assert steps.evaluate("each => each.scrollWidth <= each.clientWidth + 1")
 
 
 def test_pictures_are_seen_whole(page: Any, small: Path) -> None:

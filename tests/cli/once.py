@@ -1,6 +1,6 @@
 """Lets several commands share one loaded and replayed snapshot."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.recorded import ROOT, bundled
-from vcdebug.cli.reports.explanation import short_fix_blocks_of
+from vcdebug.cli.reports.explanation import short_fixes
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.answer import Explanation, OtherOutcomes
 from vcdebug.model.names import JobId
@@ -18,7 +18,6 @@ from vcdebug.recording.replay import ProgressBound, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source, list_bundled
-from vcdebug.views.document import Block
 from vcdebug.whatif.other_outcomes import other_outcomes
 
 UNREAD = ("name", "problems", "description", "origin", "provenance")
@@ -41,14 +40,14 @@ def share_fix_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Share fixes and other outcomes among equal snapshots; a search for fixes may run FEW_TRIALS of up to 160 cycles,
     and FEW_DRAWS of 12 have other random choices.
     """
-    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fix_blocks_of", _search_once)
+    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fixes", _search_once)
     monkeypatch.setattr("vcdebug.whatif.other_outcomes.RUNS_OF_AN_ANSWER", FEW_DRAWS)
     monkeypatch.setattr("vcdebug.whatif.other_outcomes.other_outcomes", _find_outcomes_once)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)
 
 
-_found: dict[tuple[str, str], tuple[Block, ...]] = {}
+_found: dict[tuple[str, str], Sequence[str]] = {}
 _outcomes: dict[tuple[str, str], OtherOutcomes] = {}
 
 
@@ -66,11 +65,11 @@ def _find_outcomes_once(recording: Recording, job: JobId) -> OtherOutcomes:
     return _outcomes[question]
 
 
-def _search_once(recording: Recording, explanation: Explanation) -> Iterator[Block]:
+def _search_once(recording: Recording, explanation: Explanation) -> Sequence[str]:
     question = explanation.job, _read_by_cycle(recording)
     if question not in _found:
-        _found[question] = tuple(short_fix_blocks_of(recording, explanation))
-    return iter(_found[question])
+        _found[question] = short_fixes(recording, explanation)
+    return _found[question]
 
 
 def share_bundled(monkeypatch: pytest.MonkeyPatch, *others: Path) -> None:

@@ -1,5 +1,6 @@
 """`report`: one self-contained document as Markdown or HTML."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -14,11 +15,11 @@ from tests.recorded import bundled, golden
 from vcdebug.debugger.notebook import BookmarkList
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import PAGE_STYLE
-from vcdebug.files.report_file import escape_text, fence_code, form_of, report_text
+from vcdebug.files.report_file import escape_text, fence_code, form_of, markdown_text, report_text
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.views import report as report_view
-from vcdebug.views.document import Picture, Strip
+from vcdebug.views.document import Document, Picture, Strip, make_paragraph
 from vcdebug.views.report import ReportSubject
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
@@ -64,7 +65,7 @@ class Page(HTMLParser):
 
 def test_fixes_are_tested_as_far_as_the_report_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
     tested = document("md")
-    assert "Fixes (tested on this snapshot):" in tested
+    assert "**Fixes (tested on this snapshot)**" in tested
     assert "2 pods: requests and limits of nvidia.com/gpu 4" in tested
     monkeypatch.setattr(report_view, "MAX_TESTED_EVENTS", 0)
     untested = document("md")
@@ -172,6 +173,13 @@ def test_names_of_objects_are_escaped_too() -> None:
 )
 def test_markdown_takes_text_as_text(text: str, expected: str) -> None:
     assert expected == escape_text(text)
+
+
+@pytest.mark.parametrize("text", ["1. a", "12) a", "- a", "+ a", "# a", "> a", "= a"])
+def test_markdown_takes_a_paragraph_for_no_list_or_heading(text: str) -> None:
+    written = markdown_text(Document("t", (make_paragraph(text),), ())).splitlines()[-1]
+    assert text == html.unescape(re.sub(r"\\([^\w\s])", r"\1", written))
+    assert not re.match(r"[-+#>=]|\d+[.)]", written)
 
 
 def test_a_fence_is_longer_than_what_it_holds() -> None:

@@ -12,10 +12,11 @@ from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import write_blocks
-from vcdebug.cli.reports.explanation import explanation_blocks, short_fix_blocks_of
+from vcdebug.cli.reports.explanation import short_fixes
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
+from vcdebug.views.answer import explanation_blocks, listed_fixes
 from vcdebug.whatif.other_outcomes import other_outcomes
 
 MAX_FIRST_LINE = 160
@@ -72,10 +73,10 @@ def word_faults(found: Explanation, answer: str) -> Iterator[str]:
 def plain_text(recording: Recording, found: Explanation, *, compared: bool) -> str:
     """The answer as it is printed; with what other releases and random choices would give, if `compared`."""
     written = io.StringIO()
-    fixes, others = () if found.scheduled else tuple(short_fix_blocks_of(recording, found)), NO_OTHER_OUTCOMES
-    if compared:
-        others = other_outcomes(recording, found.job)
-    blocks = explanation_blocks(found, recording.job_names, verbose=False, fixes=fixes, others=others)
+    tested = () if found.scheduled else short_fixes(recording, found)
+    others = other_outcomes(recording, found.job) if compared else NO_OTHER_OUTCOMES
+    fixes = listed_fixes(found, tested, verbose=False)
+    blocks = explanation_blocks(found, recording.job_names, fixes, others, verbose=False)
     write_blocks([*blocks], Output(written))
     return written.getvalue()
 

@@ -5,8 +5,8 @@ import pytest
 from tests.recorded import BLOCKED, bundled
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.views.bars import draw_bar, node_bar
 from vcdebug.views.nodes import nodes_table
+from vcdebug.views.pieces import draw_bar, node_bar
 from vcdebug.views.queues import queues_table
 
 

@@ -3,11 +3,10 @@
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
 from vcdebug.explain.pending.explanation import explain_by_name
-from vcdebug.views.bars import gang_line, stage_lines
 from vcdebug.views.jobs import job_page
 from vcdebug.views.nodes import hypernodes_table
-from vcdebug.views.pending import AnswerTrials, explanation_table
-from vcdebug.views.pieces import text_of
+from vcdebug.views.pending import explanation_table
+from vcdebug.views.pieces import gang_line, stage_lines, text_of
 from vcdebug.views.table import format_table
 from vcdebug.views.victim_search import funnel_table
 
@@ -23,7 +22,7 @@ def test_a_gang_is_drawn_pod_by_pod() -> None:
 def test_an_answer_has_its_sentence_and_fixes_before_the_picture_of_its_gang() -> None:
     blocked = bundled(BLOCKED)
     answer = explain_by_name(blocked, "research/llm-finetune")
-    header = [*map(text_of, explanation_table(blocked, answer, AnswerTrials(["Add 1 node."])).header)]
+    header = [*map(text_of, explanation_table(blocked, answer, ["Add 1 node."]).header)]
     assert header[0].startswith("research/llm-finetune is Pending")
     assert header.index("fix 1 Add 1 node.") < header.index("pods ✗✗  2 not placed of 2 needed")
     assert "pods ✗✗  2 not placed" in format_table(job_page(blocked, 1, "research/llm-finetune"))

@@ -109,9 +109,9 @@ def _block_lines(block: Block, width: float = math.inf) -> Iterator[tuple[Line, 
         case Paragraph(line, _, indent):
             yield line, indent
         case Listed(items):
-            yield from ((make_line(f"- {text_of(item)}".rstrip()), None) for item in items)
+            yield from ((item, 2) for item in items)
         case Code(text):
-            yield from ((make_line(line), None) for line in text.split("\n"))
+            yield from ((make_line(line), 2) for line in text.split("\n"))
         case Table():
             if block.title:
                 yield make_line(Piece(block.title, "title")), 0

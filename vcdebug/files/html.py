@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from vcdebug.views.document import Block, Code, Document, Listed, Mark, Paragraph, Picture, Section, Strip
-from vcdebug.views.pieces import Line, Piece, Style
+from vcdebug.views.pieces import Line, Piece, Style, text_of
 from vcdebug.views.table import Column, Row, Table
 
 CONTENT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -88,8 +88,8 @@ def _iter_block_lines(blocks: tuple[Block, ...], label: str) -> Iterator[str]:
             case Code(text):
                 yield f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
             case Listed(items):
-                yield "<ul>" + "".join(f"<li>{_line_html(item)}</li>" for item in items) + "</ul>"
-            case Paragraph(line, quoted):
+                yield "<ul>" + "".join(f"<li>{_line_html(item).removeprefix('- ')}</li>" for item in items) + "</ul>"
+            case Paragraph(line, quoted) if text_of(line):
                 yield f"<blockquote><p>{_line_html(line)}</p></blockquote>" if quoted else f"<p>{_line_html(line)}</p>"
             case Table():
                 yield from _iter_table_lines(block, label)

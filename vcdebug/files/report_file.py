@@ -23,7 +23,7 @@ from vcdebug.whatif.branch import BRANCH
 # Markdown in GitHub's dialect, escaped so that names and notes from the cluster cannot format the page.
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
-_BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")
+_BEGINS: Final = re.compile(r"^(\s*(?:\d+(?=[.)]))?)([-+#>=.)])")
 _REFERENCE: Final = re.compile(r"(?<!\w)([@#])(?=\w)")
 """Signs that GitHub turns into a mention of a person or a link to an issue."""
 
@@ -61,7 +61,7 @@ def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
             case Code(text):
                 yield fence_code(text)
             case Listed(items):
-                yield "\n".join(f"- {_line_text(item)}" for item in items)
+                yield "\n".join(f"- {_paragraph_text(item, '- ')}" for item in items)
             case Paragraph(said, quoted):
                 lines = (f"> {_line_text(line)}" for line in _iter_lines_of(said))
                 yield "\n".join(lines) if quoted else _paragraph_text(said)
@@ -83,8 +83,9 @@ def _iter_lines_of(line: Line) -> Iterator[Line]:
         yield (Piece(text),)
 
 
-def _paragraph_text(line: Line) -> str:
-    return _BEGINS.sub(r"\1\\\2", _line_text(line))
+def _paragraph_text(line: Line, mark: str = "") -> str:
+    """The line without the mark that it begins with."""
+    return _BEGINS.sub(r"\1\\\2", _line_text(line).removeprefix(mark))
 
 
 def _line_text(line: Line) -> str:

@@ -12,18 +12,18 @@ from vcdebug.amount_text import capitalize_first, join_names
 from vcdebug.printable import make_line_printable, make_printable
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.pieces import Line, Piece, Style
+from vcdebug.views.pieces import Line, Piece, Style, make_line
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, table_columns
 
 
 class Code(Struct, frozen=True):
-    """Preformatted text."""
+    """Preformatted text, which a terminal shows indented."""
 
     text: str
 
 
 class Listed(Struct, frozen=True):
-    """A list of lines."""
+    """A list of lines, each with its own mark, which a terminal shows indented."""
 
     items: tuple[Line, ...]
 
@@ -74,10 +74,14 @@ class Picture(Struct, frozen=True):
 Block = Table | Code | Listed | Paragraph | Picture
 
 
-def release_paragraph(release: Release, lead: str = "", addition: str = "") -> Paragraph:
-    """The replayed release and how far the replay can be trusted, for the place below an answer's first line."""
-    text = f"{capitalize_first(lead + release.describe_trust())}."
-    return make_paragraph(f"{text} {addition}" if addition else text, "muted", 2)
+def describe_release(release: Release, lead: str = "") -> str:
+    """The replayed release and how far the replay can be trusted, as a sentence."""
+    return f"{capitalize_first(lead + release.describe_trust())}."
+
+
+def release_paragraph(release: Release, lead: str = "") -> Paragraph:
+    """The replayed release for the place below an answer's first line."""
+    return make_paragraph(describe_release(release, lead), "muted", 2)
 
 
 def iter_release_paragraphs(names: Mapping[Release, Sequence[str]]) -> Iterator[Paragraph]:
@@ -122,6 +126,12 @@ def titled_blocks(title: str, blocks: Iterable[Block]) -> Iterator[Block]:
     body = list(blocks)
     if body:
         yield from (make_paragraph(""), make_paragraph(title, "title"), *body)
+
+
+def titled_texts(title: str, texts: Iterable[str]) -> Iterator[Block]:
+    """titled_blocks with a list of the texts."""
+    items = tuple(map(make_line, texts))
+    return titled_blocks(title, [Listed(items)] if items else ())
 
 
 def titled_listing(

@@ -22,12 +22,23 @@ from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensio
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
-from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
-from vcdebug.views.pieces import NO, SKIPPED, USED, YES, Line, Piece, make_line, muted_lines, muted_piece
+from vcdebug.views.pieces import (
+    LEGEND,
+    NO,
+    SKIPPED,
+    USED,
+    YES,
+    Line,
+    Piece,
+    make_line,
+    muted_lines,
+    muted_piece,
+    node_bar,
+)
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, table_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_count, join_names
 from vcdebug.debugger.commands import CommandError
@@ -13,9 +13,21 @@ from vcdebug.explain.answer import ADVICE_OWNER, NO_OTHER_OUTCOMES, Explanation,
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.bars import gang_line
-from vcdebug.views.pieces import NO, SOME, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.answer import STEP_STATES, answer_parts, fix_lines
+from vcdebug.views.document import make_listing
+from vcdebug.views.pieces import (
+    NO,
+    SKIPPED,
+    SOME,
+    YES,
+    Line,
+    Piece,
+    Style,
+    gang_line,
+    make_line,
+    muted_lines,
+    muted_piece,
+)
 from vcdebug.views.table import Row, Table, format_table, table_columns
 
 # Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
@@ -28,7 +40,7 @@ if TYPE_CHECKING:
 
 
 PENDING_COLUMNS = table_columns("event#", "", "what it proves~")
-STEP_STATES = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted_piece("–")}
+STEP_SIGNS = {**STEP_STATES, "not reached": muted_piece(SKIPPED)}
 
 
 def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
@@ -42,38 +54,37 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
     return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
-class AnswerTrials(NamedTuple):
-    """What replays of the snapshot add to an answer."""
+def explanation_table(
+    recording: Recording, answer: Explanation, tested: Sequence[str] = (), others: OtherOutcomes = NO_OTHER_OUTCOMES
+) -> Table:
+    """The explanation of a job or pod: its sentence and fixes, then the proof, with evidence and steps as rows.
 
-    fixes: Sequence[str] = ()
-    """Tested fixes, in words."""
-    others: OtherOutcomes = NO_OTHER_OUTCOMES
-
-
-NO_TRIALS: Final = AnswerTrials()
-
-
-def explanation_table(recording: Recording, answer: Explanation, trials: AnswerTrials = NO_TRIALS) -> Table:
-    """The explanation of a job or pod: its sentence and fixes, then the proof, with evidence and steps as rows."""
+    `tested` are fixes that replays have tested, in words; `others` are other outcomes of the job.
+    """
     rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    head = (*_answer_lines(answer, recording.job_names, trials), *_proof_lines(recording, answer))
-    return Table(title, PENDING_COLUMNS, rows, header=head)
+    head = [*_iter_sentences(recording, answer, others), *_iter_fix_lines(answer, tested), ()]
+    head += _proof_lines(recording, answer)
+    return Table(title, PENDING_COLUMNS, rows, header=tuple(head))
 
 
-def _answer_lines(answer: Explanation, names: JobNames, trials: AnswerTrials) -> Iterator[Line]:
-    """The sentence, its facts and what limits them, then fixes."""
-    yield make_line(answer.dominant.sentence_about(names))
-    yield from (make_line(f"  {fact}") for fact in answer.dominant.facts)
-    if group_fact := names.group_facts.get(answer.job):
-        yield make_line(f"  {group_fact}")
-    yield from (make_line(Piece(f"  {text}", "warn")) for text in trials.others.warnings)
-    if answer.doubt:
-        yield make_line(Piece(f"Caution: this answer can be wrong: {answer.doubt}", "warn"))
-    yield from _iter_fix_lines(answer, trials.fixes)
-    yield ()
+def _iter_sentences(recording: Recording, answer: Explanation, others: OtherOutcomes) -> Iterator[Line]:
+    """All but the release, which the header of the screen and the overview name."""
+    for role, texts in answer_parts(answer, recording.job_names, others).items():
+        indent = "" if role in ("sentence", "doubt") else "  "
+        style: Style = "warn" if role in ("other outcomes", "doubt") else ""
+        if role != "release":
+            yield from (make_line(Piece(f"{indent}{text}", style)) for text in texts)
+
+
+def _iter_fix_lines(answer: Explanation, tested: Sequence[str]) -> Iterator[Line]:
+    for line in fix_lines(answer, tested):
+        if line.number:
+            yield make_line(Piece(f"fix {line.number} ", "good"), line.text)
+        else:
+            yield make_line(line.text) if tested else make_line(muted_piece("try   "), line.text)
 
 
 def _proof_lines(recording: Recording, answer: Explanation) -> Iterator[Line]:
@@ -89,17 +100,6 @@ def _proof_lines(recording: Recording, answer: Explanation) -> Iterator[Line]:
     yield ()
 
 
-def _iter_fix_lines(answer: Explanation, fixes: Sequence[str]) -> Iterator[Line]:
-    """Tested fixes between the steps that no replay can test, else all advice."""
-    if not fixes:
-        yield from (make_line(muted_piece("try   "), advice) for advice in answer.advice_texts)
-        return
-    yield from (make_line(line.untested_text) for line in answer.outside_advice(first=True))
-    for number, fix in enumerate(fixes, start=1):
-        yield make_line(Piece(f"fix {number} ", "good"), fix)
-    yield from (make_line(line.untested_text) for line in answer.outside_advice(first=False))
-
-
 def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
     for number, entry in enumerate(finding.evidence):
         cells = (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text))
@@ -109,7 +109,7 @@ def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
 def _iter_step_rows(answer: Explanation) -> Iterator[Row]:
     for step in answer.steps:
         seq: Seq = step.seqs[0] if step.seqs else 0
-        cells = make_line(str(seq) if seq else "", STEP_STATES[step.state], f"{step.name}: {step.text or step.state}")
+        cells = make_line(str(seq) if seq else "", STEP_SIGNS[step.state], f"{step.name}: {step.text or step.state}")
         yield Row(f"step {step.name}", cells, seq)
 
 
@@ -312,8 +312,6 @@ def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) ->
 
 
 def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
-    from vcdebug.views.document import make_listing
-
     yield make_line(Piece(sheet.title, "title"))
     # The first line of a listing is its title, which is empty.
     yield from (

@@ -16,7 +16,6 @@ from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.views.bars import draw_bar
 from vcdebug.views.cell_figures import queue_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.pieces import (
@@ -27,6 +26,7 @@ from vcdebug.views.pieces import (
     Line,
     Piece,
     Style,
+    draw_bar,
     labelled_line,
     make_line,
     muted_lines,

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
 from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.notebook import Bookmark
-from vcdebug.explain.answer import Explanation, ExplanationStep
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effects, JobSummary, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
+from vcdebug.views.answer import explanation_blocks, listed_fixes
 from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.conf import conf_table, problems_table
 from vcdebug.views.document import (
     Block,
     Code,
     Document,
-    Listed,
     Mark,
     Paragraph,
     Picture,
@@ -39,7 +39,6 @@ from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
 from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
-from vcdebug.views.pending import PROOF_COLUMNS, STEP_STATES
 from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
@@ -50,7 +49,6 @@ ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bou
 MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
 JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "reserved#", "pending#", "outcome")
 CAUSE_COLUMNS = table_columns("job", "queue", "pending#", "cause")
-STEP_COLUMNS = table_columns("", "step", "~", "event#")
 MAX_MOVES = 200
 MAX_JOBS = 500
 MAX_EXPLAINED = 40
@@ -147,13 +145,13 @@ def _why_section(recording: Recording, explained: Sequence[SurveyedJob], *, name
     if not explained:
         return Section(title, (Paragraph(make_line(Piece("✓ no job stays unscheduled", "good"))),))
     answers = [job.explanation for job in explained[:MAX_EXPLAINED]]
-    explanations = list(starmap(partial(_explanation_section, recording), _iter_with_fixes(recording, answers)))
+    explanations = tuple(_iter_explanations(recording, answers))
     not_shown = len(explained) - len(explanations)
     rows = [Row(job.explanation.job, _cause_cells(job)) for job in explained] if len(explained) > 1 else []
     blocks: tuple[Block, ...] = (Table("", CAUSE_COLUMNS, rows),) if rows else ()
     if not_shown:
         blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job selects other jobs.")))
-    return Section(title, blocks, tuple(explanations))
+    return Section(title, blocks, explanations)
 
 
 def _cause_cells(job: SurveyedJob) -> Line:
@@ -161,72 +159,32 @@ def _cause_cells(job: SurveyedJob) -> Line:
     return make_line(Piece(answer.pod or answer.job, "strong"), job.queue, str(job.pending), answer.cause_code)
 
 
-def _iter_with_fixes(
-    recording: Recording, answers: Iterable[Explanation]
-) -> Iterator[tuple[Explanation, str, list[str]]]:
-    """(answer, title of its fixes, fixes): tested ones for the first jobs, as many as MAX_TESTED_EVENTS allows."""
-    from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, short_trial_count
-    from vcdebug.whatif.other_outcomes import describe_short_plans
+def _iter_explanations(recording: Recording, answers: Iterable[Explanation]) -> Iterator[Section]:
+    """A section per answer, with tested fixes for the first ones, as many as MAX_TESTED_EVENTS allows."""
+    from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+    from vcdebug.whatif.other_outcomes import describe_short_plans, other_outcomes
 
     left = MAX_TESTED_EVENTS
     for answer in answers:
-        reason = "not tested"
         search = search_few_fixes(recording, answer) if left > 0 and answer.wants_fixes else None
-        if search is not None:
-            left -= search.trial_count * len(recording)
-            if plans := short_plans(search):
-                first, others = (
-                    [line.untested_text for line in answer.outside_advice(first=first)] for first in (True, False)
-                )
-                fixes = [*first, *describe_short_plans(recording, answer, plans), *others]
-                exception = ", but for those that say otherwise" if first or others else ""
-                yield answer, f"Fixes (tested on this snapshot{exception}):", fixes
-                continue
-            reason = f"none found in {count_noun(search.trial_count, 'replay')}"
-        elif not short_trial_count(recording):
-            reason = "not tested: a replay of this cycle takes too long for a report"
-        elif left <= 0:
-            reason = "not tested: the jobs above took the time of a report"
-        yield answer, f"Suggested fixes ({reason}; explain --prove searches longer):", list(answer.advice_texts)
+        replays = search.trial_count if search is not None else None
+        left -= (replays or 0) * len(recording)
+        tested = describe_short_plans(recording, answer, short_plans(search)) if search is not None else ()
+        why = f"{_why_untested(recording, replays, is_late=left <= 0)}; explain --prove searches longer"
+        fixes, others = listed_fixes(answer, tested, why), other_outcomes(recording, answer.job)
+        verb = "is scheduled" if answer.scheduled else "is Pending"
+        title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
+        yield Section(title, tuple(explanation_blocks(answer, recording.job_names, fixes, others)))
 
 
-def _explanation_section(recording: Recording, answer: Explanation, fixes_title: str, fixes: Sequence[str]) -> Section:
-    verb = "is scheduled" if answer.scheduled else "is Pending"
-    title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
-    return Section(title, tuple(_iter_reason_blocks(recording, answer, fixes_title, fixes)))
+def _why_untested(recording: Recording, replays: int | None, *, is_late: bool) -> str:
+    from vcdebug.whatif.fixes.search import short_trial_count
 
-
-def _iter_reason_blocks(
-    recording: Recording, answer: Explanation, fixes_title: str, fixes: Sequence[str]
-) -> Iterator[Block]:
-    from vcdebug.whatif.other_outcomes import other_outcomes
-
-    names = recording.job_names
-    yield Paragraph(make_line(answer.dominant.sentence_about(names)))
-    yield from (Paragraph(make_line(fact)) for fact in answer.dominant.facts)
-    if group_fact := names.group_facts.get(answer.job):
-        yield Paragraph(make_line(group_fact))
-    yield from (Paragraph(make_line(Piece(text, "warn"))) for text in other_outcomes(recording, answer.job).warnings)
-    if answer.dominant.lines:
-        yield Code("\n".join(answer.dominant.lines))
-    if answer.dominant.evidence:
-        proofs = enumerate(answer.dominant.evidence)
-        rows = [Row(str(i), (Piece(str(proof.seq)), Piece(proof.text)), proof.seq) for i, proof in proofs]
-        yield Table("Evidence", PROOF_COLUMNS, rows)
-    if answer.contributing:
-        yield Paragraph(make_line(Piece("Other blockers:", "strong")))
-        yield Listed(
-            tuple(make_line(Piece(finding.cause, "warn"), f": {finding.reason}") for finding in answer.contributing)
-        )
-    if fixes:
-        yield Paragraph(make_line(Piece(fixes_title, "strong")))
-        yield Listed(tuple(make_line(text) for text in fixes))
-    yield Table("Scheduling steps", STEP_COLUMNS, [_step_row(step) for step in answer.steps])
-
-
-def _step_row(step: ExplanationStep) -> Row:
-    seqs = muted_piece(", ".join(map(str, step.seqs)))
-    return Row(step.name, (STEP_STATES[step.state], Piece(step.name), Piece(step.text), seqs))
+    if replays is not None:
+        return f"none found in {count_noun(replays, 'replay')}"
+    if not short_trial_count(recording):
+        return "not tested: a replay of this cycle takes too long for a report"
+    return "not tested: the jobs above took the time of a report" if is_late else "not tested"
 
 
 def _bookmarks_section(subject: ReportSubject) -> Section:

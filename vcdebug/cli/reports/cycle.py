@@ -20,7 +20,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_report
 from vcdebug.recording.writes import api_writes
 from vcdebug.views.comparison import cycle_table
-from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing, titled_texts
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.overview import iter_pending_lines
 from vcdebug.whatif.cycles import find_repeat
@@ -75,8 +75,8 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     yield make_listing(JOB_HEADS, tuple(_job_rows(effects)))
     forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
-    yield from titled_blocks("forced answers", (make_paragraph(text, indent=2) for text in forced))
-    yield from titled_blocks("scheduler quirks that occurred", (make_paragraph(text, indent=2) for text in quirks))
+    yield from titled_texts("forced answers", forced)
+    yield from titled_texts("scheduler quirks that occurred", quirks)
 
 
 def _panic_cost(recording: Recording) -> str:

@@ -13,9 +13,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, Paragraph, make_paragraph
 from vcdebug.views.pieces import Piece
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
-from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, short_plans, start_search, trials_of
+from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, trials_of
 from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
-from vcdebug.whatif.other_outcomes import describe_short_plans
 
 _MAX_SHOWN_EDITS = 6
 
@@ -72,27 +71,6 @@ def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
         "good" if remedy.is_proven else "muted",
         5,
     )
-
-
-def short_fix_blocks(recording: Recording, search: FixSearch, explanation: Explanation) -> Iterator[Block]:
-    """The first tested fixes, a line each, and advice that no replay can test; no blocks where nothing works."""
-    plans = short_plans(search)
-    if not plans:
-        return
-    yield make_paragraph("")
-    first, others = (outside_advice_lines(explanation, first=first) for first in (True, False))
-    tested = "the numbered ones are tested" if first or others else "tested"
-    yield make_paragraph(f"Fixes ({tested} on this snapshot)", "title")
-    yield from first
-    for number, words in enumerate(describe_short_plans(recording, explanation, plans), start=1):
-        yield make_paragraph(f"{number}. {words}", indent=2)
-    yield from others
-
-
-def outside_advice_lines(explanation: Explanation, *, first: bool) -> list[Block]:
-    """Advice about what is outside the scheduler, a line each: the steps that come first, or the others."""
-    lines = explanation.outside_advice(first=first)
-    return [make_paragraph(f"- {line.untested_text}  [{ADVICE_OWNER[line.harm]}]", indent=2) for line in lines]
 
 
 def _edit_options(remedy: TriedPlan) -> str:

@@ -21,6 +21,7 @@ from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.files.report_file import write_here
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.recording.trace_schema import event_json
+from vcdebug.views.answer import explanation_blocks, listed_fixes
 from vcdebug.views.document import Block, make_paragraph, name_jobs, name_jobs_of_table
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.log import log_table
@@ -142,7 +143,8 @@ def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
     if report.table is not None:
         yield report.table
     if report.explanation is not None:
-        yield from pending.explanation_blocks(report.explanation, answer.state.recording.job_names)
+        names = answer.state.recording.job_names
+        yield from explanation_blocks(report.explanation, names, listed_fixes(report.explanation))
     if report.reply is not None:
         yield from pending.reply_blocks(*report.reply)
     if report.fixes is not None:

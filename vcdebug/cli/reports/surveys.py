@@ -17,6 +17,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import Source
+from vcdebug.views.answer import caution_lines
 from vcdebug.views.document import Block, make_listing, make_paragraph, name_jobs
 
 CommandLineMaker = Callable[..., str]
@@ -105,9 +106,7 @@ def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Blo
         f"{name}: {_survey_headline(survey)}; {survey.release.describe_trust()}",
         "bad" if survey.unscheduled_jobs or survey.incomplete else "good",
     )
-    yield from (make_paragraph(text, "bad", 2) for text in survey.panic)
-    if survey.doubt:
-        yield make_paragraph(f"Caution: this answer can be wrong: {survey.doubt}", "bad", 2)
+    yield from (make_paragraph(text, "bad", 2) for text in (*survey.panic, *caution_lines(survey.doubt)))
     if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS and not verbose:
         # Imported here: the answer about one job does not need these modules.
         from vcdebug.views.pending import board_table

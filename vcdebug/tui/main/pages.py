@@ -27,7 +27,7 @@ from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.overview import SURVEY_TEXT
 from vcdebug.views.panels import PAGES, Page, lessons_table
-from vcdebug.views.pending import AnswerTrials, explanation_table, job_at
+from vcdebug.views.pending import explanation_table, job_at
 from vcdebug.views.pieces import make_line
 from vcdebug.views.table import Table
 
@@ -153,8 +153,7 @@ class PageOpener(Struct, eq=False):
         others = other_outcomes(recording, answer.job)
         if not plans and not others.warnings:
             return CommandReply()
-        trials = AnswerTrials(describe_short_plans(recording, answer, plans), others)
-        table = explanation_table(recording, answer, trials)
+        table = explanation_table(recording, answer, describe_short_plans(recording, answer, plans), others)
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
 
     def _show_tested(self, page: AnswerScreen, table: Table, plans: list[TriedPlan]) -> None:

@@ -1,7 +1,5 @@
 """The answers of `ask`, each compared with the trace alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -44,9 +44,16 @@ def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[
 
 
 def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
-    """The incompatible constraints of pod and node, per filter that refused the node, before an event."""
+    """The incompatible constraints of pod and node, per filter that refused the node in this pass."""
     statuses = dict(iter_refusals(recording, event)).get(node, ())
-    task, info = task_of(recording, event.task), recording.session.nodes[node]
+    return constraint_reasons(recording, seq, task_of(recording, event.task), node, statuses)
+
+
+def constraint_reasons(
+    recording: Recording, seq: Seq, task: TaskInfo, node: NodeName, statuses: Sequence[FitStatus]
+) -> tuple[str, ...]:
+    """The incompatible constraints of pod and node, per reason of a filter, before an event."""
+    info = recording.session.nodes[node]
     constraints = parse_node_constraints(task.pod.spec)
     reasons: list[str] = []
     for status in statuses:

@@ -65,6 +65,8 @@ class NodeFunnel(Struct, frozen=True):
     statement_end: str
     """`commit` or `discard` of the placement's statement; empty without a placement."""
     end: Seq
+    decision: VictimDecision | None
+    """What the plugins answered about the node's candidates; None if they were not asked."""
 
     @property
     def is_candidate(self) -> bool:
@@ -199,7 +201,9 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
     # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, decision)
-    return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(decision), fate, end)
+    return NodeFunnel(
+        turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(decision), fate, end, decision
+    )
 
 
 def _emptied_by(decision: VictimDecision | None) -> str:

@@ -1,11 +1,12 @@
-"""Why this node: the scores that put it before the runner-up, and random choices."""
+"""Why this node: scores and random choices; and why not the others: the checks by which each rejects a pod."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from msgspec import structs
 
-from vcdebug.amount_text import count_noun, format_number, verb_for
+from vcdebug.amount_text import count_noun, format_named_amount, format_number, join_names, verb_for
 from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs
 from vcdebug.explain.decisions.equations import ScorePart, score_parts
@@ -18,14 +19,24 @@ from vcdebug.explain.decisions.node_choice import (
     tried_words,
     turn_sentence,
 )
+from vcdebug.explain.decisions.victim_funnel import PLACED, TAKEN_BACK, VictimFunnel
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
-from vcdebug.explain.job_view import find_subject, view_of
+from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
-from vcdebug.explain.questions.victims import find_pod
+from vcdebug.explain.predicate_reasons import constraint_reasons
+from vcdebug.explain.questions.victims import (
+    MAX_NAMED_NODES,
+    find_pod,
+    funnel_json,
+    funnel_sheet,
+    node_victim_words,
+    victim_funnels,
+)
 from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.model.task import TaskStatus
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.recording.writes import devices_of_pods
@@ -181,74 +192,180 @@ def _scores_sheet(ranked: list[ScoredNode], winner: ScoredNode) -> ReplySheet:
 NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), explain_node)
 
 
-MAX_REFUSAL_SHEETS = 12
+# Why each node rejects a pod.
+
+MAX_SHEETS: Final = 12
+MAX_SHEETS_PER_REASON: Final = 3
+
+
+class NodeSearch(NamedTuple):
+    """The last pass of predicates of an action for the pod."""
+
+    action: str
+    seq: Seq
+    event: PredicateEvent
+    evicts: bool
+    """Whether the action evicts, so that it also keeps nodes without room."""
 
 
 def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     """The last search of allocate or backfill for the pod: each set of reasons, with one node's checks.
 
     `word` is a pod, or a pod and a node, whose reasons come first.
-    Evicting actions also accept nodes without room: their searches are the answer only where there is no other.
+    Evicting actions also accept nodes without room: their searches are the answer only where there is no other, and
+    what the plugins answered about the victims on each node follows.
     """
     pod_word, _, node = word.partition(" ")
     pod = find_pod(recording, pod_word)
-    searches, tree = recording.events_of_type(PredicateEvent), recording.span_tree
-    latest = {tree.name_around(seq, Level.ACTION): (seq, search) for seq, search in searches if search.task == pod}
-    if not latest:
-        text = f"No plugin checked a node for {pod} in this cycle."
-        return _reply_of_explain(recording, text, {"pod": pod, "nodes": []})
-    evicts = {action: recording.conf.facts_of(action).evicts for action in latest}
-    room_searches = [refusal for action, refusal in latest.items() if not evicts[action]]
-    seq, event = max(room_searches or latest.values(), key=lambda refusal: refusal[0])
-    answering = tree.name_around(seq, Level.ACTION)
-    evicting = [(action, *refusal) for action, refusal in latest.items() if evicts[action] and action != answering]
-    refused = sorted((recording.node_names[row] for row in event.failed.tolist()), key=lambda name: name != node)
-    groups = group_by_key(
-        # Nodes with equal reasons share one table: on thousands of nodes only a few differ.
-        (tuple(status.reason for status in dry_runs.statuses_of(recording, event, name)), name)
-        for name in refused
-    )
-    hits = dry_runs.cache_hits(recording, seq)
-    checks = [
-        (reasons, nodes, dry_runs.checks_of_node(recording, hits[nodes[0]].seq if nodes[0] in hits else seq, nodes[0]))
-        for reasons, nodes in groups.items()
-    ]
+    if node and node not in recording.session.nodes:
+        raise NotFoundError("no such node in the session", f"ask refused '{pod} NODE'", node)
+    searches = _last_searches(recording, pod)
+    if not searches:
+        return _unasked_reply(recording, pod, node)
+    room_searches = [search for search in searches if not search.evicts]
+    answering = max(room_searches or searches, key=lambda search: search.seq)
+    evicting = [search for search in searches if search.evicts and search is not answering]
+    hits = dry_runs.cache_hits(recording, answering.seq)
+    refusals = _grouped_refusals(recording, answering, hits, node)
+    shown, hidden_lines = _select_shown(refusals)
+    funnels = [funnel for search in searches if search.evicts for funnel in victim_funnels(recording, search.seq, pod)]
     data = {
         "pod": pod,
-        "event": seq,
-        "action": answering,
+        "event": answering.seq,
+        "action": answering.action,
         "evictingSearches": [
-            {"action": action, "event": number, "feasible": len(search.feasible), "refused": len(search.failed)}
-            for action, number, search in evicting
+            {
+                "action": one.action,
+                "event": one.seq,
+                "feasible": len(one.event.feasible),
+                "refused": len(one.event.failed),
+            }
+            for one in evicting
         ],
-        "feasible": len(event.feasible),
-        "cacheKey": dry_runs.cache_key(recording, event),
+        "feasible": len(answering.event.feasible),
+        "cacheKey": dry_runs.cache_key(recording, answering.event),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
-        "nodes": [_refusal_json(reasons, nodes, refusal) for reasons, nodes, refusal in checks],
+        "nodes": [refusal.build_json(with_checks=refusal in shown) for refusal in refusals],
+        "victimSearches": [funnel_json(funnel) for funnel in funnels],
     }
-    sheets = tuple(_refusal_sheet(reasons, nodes, refusal) for reasons, nodes, refusal in checks[:MAX_REFUSAL_SHEETS])
-    lines = tuple(_evicting_search_line(recording, action, search) for action, _, search in evicting)
-    if not event.feasible.size:
+    lines = tuple(_evicting_search_line(recording, one, funnels) for one in evicting)
+    if not answering.event.feasible.size:
         # What a filter only calls by the name of its error, explain can trace to the object that lacks something.
         lines = (*explain_by_name(recording, pod).first_lines[1:], *lines)
-    if node and node not in refused:
-        lines = (f"{node} is not among the nodes that reject it.", *lines)
-    proofs = ((seq, event), *(refusal[1:] for refusal in evicting))
-    evidence = tuple(Evidence(number, f"{count_noun(search.processed, 'node')} checked") for number, search in proofs)
-    search_line = _evicting_search_line(recording, answering, event)
-    sentence = _refusal_sentence(pod, event, len(hits)) if room_searches else f"{pod}: {search_line}"
-    return QuestionReply(sentence, lines, sheets, evidence, data)
+    lines = (*_node_lines(recording, answering, funnels, node), *lines, *hidden_lines)
+    proofs = (answering, *evicting)
+    evidence = tuple(Evidence(one.seq, f"{count_noun(one.event.processed, 'node')} checked") for one in proofs)
+    sentence = _refusal_sentence(pod, answering.event, len(hits))
+    if not room_searches:
+        sentence = f"{pod}: {_evicting_search_line(recording, answering, funnels)}"
+    sheets = (*(refusal.build_sheet() for refusal in shown), *(funnel_sheet(one, node) for one in funnels))
+    return QuestionReply(sentence, lines, tuple(sheet for sheet in sheets if sheet.rows), evidence, data)
 
 
-def _evicting_search_line(recording: Recording, action: str, event: PredicateEvent) -> str:
-    """A line: how many nodes the last search of an evicting action checked, and how many passed."""
-    fit_count, refused_count = len(event.feasible), len(event.failed)
-    checked = f"{action} checked {count_noun(event.processed, 'node')}"
-    if recording.conf.facts_of(action).evicts_by_pod:
-        refusal_words = f"; {refused_count} reject the pod whatever is evicted" if refused_count else ""
-        return f"{checked} for evictions and keeps {fit_count} as candidates{refusal_words}."
-    refusal_words = f"; {refused_count} reject it" if refused_count else ""
-    return f"{checked} without its planned victims: {fit_count} could hold the pod{refusal_words}."
+def _last_searches(recording: Recording, pod: TaskKey) -> list[NodeSearch]:
+    """The last search for the pod in each action, by the action's first one."""
+    conf, tree, latest = recording.conf, recording.span_tree, dict[str, NodeSearch]()
+    for seq, event in recording.events_of_type(PredicateEvent):
+        if event.task == pod:
+            action = tree.name_around(seq, Level.ACTION)
+            latest[action] = NodeSearch(action, seq, event, conf.facts_of(action).evicts)
+    return list(latest.values())
+
+
+# Nodes that predicates reject, with equal reasons and equal figures together.
+
+
+class RefusedNodes(NamedTuple):
+    """Nodes that reject the pod for the same reasons and by the same figures."""
+
+    reasons: tuple[str, ...]
+    nodes: tuple[NodeName, ...]
+    checks: tuple[dry_runs.NodeCheck, ...]
+    """The checks of the first node."""
+    rows: tuple[tuple[str, ...], ...]
+    """A row per figure that is the same on all of these nodes, those that reject the pod among them."""
+    distance: tuple[float, ...]
+    """How much a node lacks: the number of short dimensions and the largest missing part; empty for other reasons."""
+
+    @property
+    def title(self) -> str:
+        """The first node, the number of further ones, and the reasons."""
+        more = f" (and {count_noun(len(self.nodes) - 1, 'more node')})" if len(self.nodes) > 1 else ""
+        return f"{self.nodes[0]}{more}: {', '.join(self.reasons)}"
+
+    def build_sheet(self) -> ReplySheet:
+        """The table of the checks that reject the pod."""
+        return ReplySheet(self.title, ("", "check", "comparison"), self.rows)
+
+    def build_json(self, *, with_checks: bool) -> dict[str, object]:
+        """The nodes as JSON data; the checks are those of the first node."""
+        checks = self.checks if with_checks else ()
+        entries = [{"plugin": check.plugin, **equation_json(check.equation)} for check in checks]
+        return {"reasons": list(self.reasons), "nodes": list(self.nodes), "checks": entries}
+
+
+def _grouped_refusals(
+    recording: Recording, search: NodeSearch, hits: dict[NodeName, dry_runs.CacheHit], first: NodeName
+) -> list[RefusedNodes]:
+    """The nodes that reject the pod: those of node `first`, then by what is missing, then those without figures."""
+    names, event = recording.node_names, search.event
+    refused = sorted((names[row] for row in event.failed.tolist()), key=lambda name: name != first)
+    judged = []
+    for name in refused:
+        reasons = tuple(status.reason for status in dry_runs.statuses_of(recording, event, name))
+        checks = dry_runs.checks_of_node(recording, hits[name].seq if name in hits else search.seq, name)
+        judged.append((name, reasons, checks, _check_rows(checks)))
+    groups = group_by_key(
+        ((reasons, tuple(row for row in rows if row[0] == NOT_MET)), (name, checks, rows))
+        for name, reasons, checks, rows in judged
+    )
+    refusals = [
+        RefusedNodes(
+            reasons,
+            tuple(name for name, _, _ in members),
+            members[0][1],
+            tuple(row for row in members[0][2] if all(row in rows for _, _, rows in members)),
+            _missing_distance(members[0][1]),
+        )
+        for (reasons, _), members in groups.items()
+    ]
+    return sorted(refusals, key=lambda one: (first not in one.nodes, not one.distance, one.distance))
+
+
+NOT_MET: Final = "✗"
+
+
+def _check_rows(checks: Sequence[dry_runs.NodeCheck]) -> tuple[tuple[str, ...], ...]:
+    return tuple(_check_row(one.equation, term) for one in checks if one.is_refused for term in one.equation.terms)
+
+
+def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
+    mark = "" if term.is_met is None else "✓" if term.is_met else NOT_MET
+    words = "; ".join(text for text in (format_figures(inside, term), term.note) if text)
+    return mark, term.name, words
+
+
+def _missing_distance(checks: Sequence[dry_runs.NodeCheck]) -> tuple[float, ...]:
+    """(number of short dimensions, largest missing part of a request) of the test of room; empty without one."""
+    equations = (check.equation for check in checks if check.is_refused)
+    terms = (term for one in equations if one.columns == dry_runs.ROOM_COLUMNS for term in one.terms if not term.is_met)
+    amounts = [[figure for figure in term.figures if isinstance(figure, float | int)] for term in terms]
+    missing = [1 - future / request for *_, future, request in amounts if request]
+    return (len(missing), max(missing)) if missing else ()
+
+
+def _select_shown(refusals: Sequence[RefusedNodes]) -> tuple[list[RefusedNodes], tuple[str, ...]]:
+    """(the refusals that become tables, a line per reason whose further nodes have other figures)."""
+    taken = group_by_key((one.reasons, one) for one in refusals)
+    kept = [one for one in refusals if one in taken[one.reasons][:MAX_SHEETS_PER_REASON]][:MAX_SHEETS]
+    lines = []
+    for reasons, group in taken.items():
+        left = sum(len(one.nodes) for one in group if one not in kept)  # exact: ints
+        if left:
+            lines.append(
+                f"{count_noun(left, 'more node')} with other figures: {', '.join(reasons)} (use --json for all)."
+            )
+    return kept, tuple(lines)
 
 
 def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
@@ -258,26 +375,77 @@ def _refusal_sentence(pod: TaskKey, event: PredicateEvent, hits: int) -> str:
     return f"{fits}; {reject}{cached}." if event.failed.size else f"{fits}."
 
 
-def _refusal_json(
-    reasons: tuple[str, ...], nodes: list[NodeName], checks: tuple[dry_runs.NodeCheck, ...]
-) -> dict[str, object]:
-    entries = [{"plugin": check.plugin, **equation_json(check.equation)} for check in checks]
-    return {"reasons": list(reasons), "nodes": nodes, "checks": entries}
+# Nodes that an evicting action kept as candidates, and what the plugins answered about the victims on each.
 
 
-def _refusal_sheet(
-    reasons: tuple[str, ...], nodes: list[NodeName], checks: tuple[dry_runs.NodeCheck, ...]
-) -> ReplySheet:
-    """The table of the refusing checks on the first of these nodes."""
-    node_words = f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-    rows = tuple(_check_row(one.equation, term) for one in checks if one.is_refused for term in one.equation.terms)
-    return ReplySheet(f"{nodes[0]}{node_words}: {', '.join(reasons)}", ("", "check", "comparison"), rows)
+def _evicting_search_line(recording: Recording, search: NodeSearch, funnels: Sequence[VictimFunnel]) -> str:
+    """A line: how many nodes an evicting action checked last, how many passed, and where evictions make room."""
+    fit_count, refused_count = len(search.event.feasible), len(search.event.failed)
+    checked = f"{search.action} checked {count_noun(search.event.processed, 'node')}"
+    if not recording.conf.facts_of(search.action).evicts_by_pod:
+        refusal_words = f"; {refused_count} reject it" if refused_count else ""
+        return f"{checked} without its planned victims: {fit_count} could hold the pod{refusal_words}."
+    refusal_words = f"; {refused_count} reject the pod whatever is evicted" if refused_count else ""
+    tried = [one for funnel in funnels if funnel.action == search.action for one in funnel.tried_nodes]
+    with_room = dict.fromkeys(one.node for one in tried if one.is_candidate or one.outcome in (PLACED, TAKEN_BACK))
+    room_words = f"; evictions make room on {join_names(with_room) or 'none of them'}" if tried else ""
+    return f"{checked} for evictions and keeps {fit_count} as candidates{refusal_words}{room_words}."
 
 
-def _check_row(inside: Equation, term: Term) -> tuple[str, ...]:
-    mark = "" if term.is_met is None else "✓" if term.is_met else "✗"
-    words = "; ".join(text for text in (format_figures(inside, term), term.note) if text)
-    return mark, term.name, words
+def _node_lines(
+    recording: Recording, search: NodeSearch, funnels: Sequence[VictimFunnel], node: NodeName
+) -> Iterator[str]:
+    """Lines about the named node: that it does not reject the pod, and what became of evictions on it."""
+    if not node:
+        return
+    rejected, passing = (
+        [recording.node_names[row] for row in rows.tolist()] for rows in (search.event.failed, search.event.feasible)
+    )
+    if node not in rejected:
+        passes = f"{node} passes the predicates of {search.action}"
+        yield f"{passes}." if node in passing else f"{search.action} did not check {node}."
+    for funnel in funnels:
+        search_words = f"{funnel.action} within the job" if funnel.is_within_job else funnel.action
+        for one in (one for one in funnel.tried_nodes if one.node == node):
+            yield f"{search_words} on {node}: {'; '.join(node_victim_words(one))}."
+        if node in funnel.untried_nodes:
+            yield f"{search_words} did not try {node}."
+
+
+# A pod that no plugin was asked about: what explain knows of the nodes.
+
+UNASKED_TITLE: Final = "nodes, not asked in this cycle: computed for its end"
+
+
+def _unasked_reply(recording: Recording, pod: TaskKey, first: NodeName) -> QuestionReply:
+    """The reply about a pod that no search was made for: why not, and what the nodes lack for it."""
+    text, explanation = f"No plugin checked a node for {pod} in this cycle.", explain_by_name(recording, pod)
+    groups = _nodes_by_lack(recording, pod, first)
+    computed = [{"reason": reason, "lacks": lacks, "nodes": nodes} for (reason, lacks), nodes in groups.items()]
+    rows = [(join_names(nodes, MAX_NAMED_NODES), str(len(nodes)), *words) for words, nodes in groups.items()]
+    sheets = (ReplySheet(UNASKED_TITLE, ("nodes", "number#", "reason", "details"), tuple(rows)),) if rows else ()
+    data = {"pod": pod, "nodes": [], "notAsked": computed}
+    return QuestionReply(text, explanation.first_lines, sheets, data=data)
+
+
+def _nodes_by_lack(recording: Recording, pod: TaskKey, first: NodeName) -> dict[tuple[str, str], list[NodeName]]:
+    """(reason, details) → nodes for a pod that is Pending at the end: `first`, then those that fit or lack least."""
+    subject = find_subject(recording, pod)
+    task = view_of(recording, subject).tasks.get(pod) if subject.job in recording.session.jobs else None
+    if task is None or task.status is not TaskStatus.PENDING:
+        return {}
+    fits = NodeFits(view_of(recording, subject), task, len(recording))
+    near = sorted(fits.node_fits, key=lambda one: (one.name != first, bool(one.statuses), len(one.short)))
+    return group_by_key((_lack_words(recording, task, one), one.name) for one in near)
+
+
+def _lack_words(recording: Recording, task: TaskInfo, fit: NodeFit) -> tuple[str, str]:
+    """(why the node does not fit, the taint or label or how much is missing)."""
+    if fit.kind == "free":
+        return "fits", ""
+    constraints = constraint_reasons(recording, len(recording), task, fit.name, fit.statuses)
+    missing = [f"{format_named_amount(name, amount)} missing" for name, amount in fit.short]
+    return fit.reason, "; ".join((*constraints, *missing))
 
 
 REFUSED_QUESTION = NamedQuestion("refused", "Why does each node reject this pod", ("pod",), explain_refusal)

@@ -1,12 +1,15 @@
 """Why was this pod evicted: the preemptor, the plugins that allowed or protected it, and what it achieved."""
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
+from vcdebug.explain.decisions.victim_funnel import NodeFunnel, VictimFunnel, funnels_around
 from vcdebug.explain.decisions.votes import (
     VICTIM_POINTS,
+    CandidateOutcome,
     VictimDecision,
     unasked_plugins,
     victim_choice,
@@ -18,7 +21,8 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.framework.subject import candidates_in
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
@@ -351,3 +355,79 @@ def _victim_json(
 
 
 VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), explain_victim_choice)
+
+
+# What the plugins answered about the victims on each node that an action tried for a pod.
+
+
+def victim_funnels(recording: Recording, seq: Seq, pod: TaskKey) -> list[VictimFunnel]:
+    """The last search for victims for a pod in the action around an event: among other jobs, and within the job."""
+    found = (funnel for funnel in funnels_around(recording, seq) if funnel.task == pod and funnel.tried_nodes)
+    latest = {funnel.is_within_job: funnel for funnel in found}.values()
+    return [one for one in latest if not one.is_within_job or any(map(_outcomes, one.tried_nodes))]
+
+
+def node_victim_words(funnel: NodeFunnel) -> Iterator[str]:
+    """Yields what became of evictions on the node, and which plugin protects which pods."""
+    decision, saved = funnel.decision, [(one.task, one.saved_by) for one in _outcomes(funnel)]
+    by_plugin = group_by_key((by.vote.plugin, f"{pod} ({by.reason})" if by.reason else pod) for pod, by in saved if by)
+    if decision is None or decision.victims or not by_plugin:
+        yield funnel.outcome_words
+    yield from (f"{plugin} protects {join_names(pods)}" for plugin, pods in by_plugin.items())
+
+
+def _outcomes(funnel: NodeFunnel) -> Sequence[CandidateOutcome]:
+    """The fate of each candidate on the node; none where the plugins were not asked."""
+    return funnel.decision.outcomes if funnel.decision is not None else ()
+
+
+VICTIM_HEADS: Final = ("node", "event#", "result", "candidate victim", "protected by", "why")
+MAX_FUNNEL_NODES: Final = 20
+MAX_NAMED_NODES: Final = 5
+
+
+def funnel_sheet(funnel: VictimFunnel, first: NodeName) -> ReplySheet:
+    """The table of the nodes that the action tried, `first` in front: a row per candidate victim."""
+    tried = sorted(funnel.tried_nodes, key=lambda one: one.node != first)
+    # Nodes without candidates share a row per result.
+    empty = group_by_key((one.outcome_words, one.node) for one in tried if not _outcomes(one))
+    asked = [one for one in tried if _outcomes(one)]
+    rows = [row for one in asked[:MAX_FUNNEL_NODES] for row in _victim_rows(one)]
+    rows += [(join_names(nodes, MAX_NAMED_NODES), "", words, "", "", "") for words, nodes in empty.items()]
+    whose = " of the job itself" if funnel.is_within_job else ""
+    cut = f" (the first {MAX_FUNNEL_NODES} of {len(asked)})" if len(asked) > MAX_FUNNEL_NODES else ""
+    return ReplySheet(f"{funnel.action}: victims{whose} on each node{cut}", VICTIM_HEADS, tuple(rows))
+
+
+def _victim_rows(funnel: NodeFunnel) -> Iterator[tuple[str, ...]]:
+    """Yields a row per candidate; the node and its result stand in the first one."""
+    event = str(funnel.decision.question.first_seq) if funnel.decision is not None else ""
+    place = (funnel.node, event, funnel.outcome_words)
+    for one in _outcomes(funnel):
+        by, why = (one.saved_by.vote.plugin, one.saved_by.reason) if one.saved_by is not None else ("", "")
+        yield *place, one.task, by or ("no plugin" if one.is_victim else ""), why
+        place = ("", "", "")
+
+
+def funnel_json(funnel: VictimFunnel) -> dict[str, object]:
+    """The answers about the candidates on each node as JSON data."""
+    return {
+        "action": funnel.action,
+        "withinJob": funnel.is_within_job,
+        "nodes": [
+            {
+                "node": one.node,
+                "event": one.decision.question.first_seq if one.decision is not None else None,
+                "result": one.outcome_words,
+                "candidates": [
+                    {
+                        "pod": outcome.task,
+                        "protectedBy": outcome.saved_by.vote.plugin if outcome.saved_by is not None else None,
+                        "why": outcome.saved_by.reason if outcome.saved_by is not None else "",
+                    }
+                    for outcome in _outcomes(one)
+                ],
+            }
+            for one in funnel.tried_nodes
+        ],
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,11 @@ from vcdebug.errors import SnapshotError
 
 def square(number: int) -> int:
     return number * number
+
+
+def process_id_after(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()
 
 
 def fails_on_three(number: int) -> int:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from itertools import islice
 from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
-from tests.cli.runs import Dies, Interrupts, fails_on_three, square
+from tests.cli.runs import Dies, Interrupts, fails_on_three, process_id_after, square
 from vcdebug.cli.batch import choose_executor
 from vcdebug.cli.output import RunFailure
 from vcdebug.cli.worker_processes import (
@@ -123,4 +125,28 @@ def test_round_ends_between_two_trials_after_an_interruption() -> None:
 def test_workers_are_given_up_in_the_middle_of_a_trial() -> None:
     pool: WorkerPool[float, None] = WorkerPool(1, time.sleep)
     assert [ABANDONED, ABANDONED] == pool([3600.0, 3600.0], lambda: False)
+    pool.end_workers()
+
+
+def test_trials_go_on_in_this_process_until_workers_have_started() -> None:
+    rounds = TrialRounds(process_id_after, 2, expects_slow=True)
+    with closing(rounds):
+        first = rounds([0.0])
+        processes: list[int | None] = []
+        while len({os.getpid(), *processes}) < 3 and len(processes) < 3000:
+            processes += rounds([0.05, 0.05, 0.05])
+    assert first == [os.getpid()]
+    own = [process for process in processes if process == os.getpid()]
+    assert processes[: len(own)] == own
+    assert 3 == len({os.getpid(), *processes})
+
+
+def test_a_worker_that_has_started_says_so_without_an_answer() -> None:
+    pool: WorkerPool[int, int] = WorkerPool(2, square)
+    pool.start_workers(2)
+    deadline = time.monotonic() + 120
+    while not pool.prepare_workers():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert [1, 4, 9] == pool([1, 2, 3])
     pool.end_workers()

@@ -117,6 +117,10 @@ class _Task(NamedTuple, Generic[Item]):
     workers_lost: int
 
 
+class _Ready(NamedTuple):
+    """A worker's message that it has started, or that it has read its function."""
+
+
 class _Worker(Generic[Item, Result]):
     """One process and its current task."""
 
@@ -127,11 +131,27 @@ class _Worker(Generic[Item, Result]):
         self.process.start()
         theirs.close()  # otherwise the pipe would stay open when the worker dies, and `recv` would never return
         self.task: _Task[Item] | None = None
+        self._has_function = False
+        self._is_ready = False
 
     def send_function(self, pickled: bytes) -> None:
-        """Send the function, before the first task."""
-        with suppress(OSError):
-            self.connection.send_bytes(pickled)
+        """Send the function, before the first task; this blocks until the process has started."""
+        if not self._has_function:
+            self._has_function = True
+            with suppress(OSError):
+                self.connection.send_bytes(pickled)
+
+    def prepare(self, pickled: bytes) -> bool:
+        """Send the function if the process has started, without blocking; returns whether it waits for tasks."""
+        try:
+            while not self._is_ready and self.connection.poll():
+                self.connection.recv()
+                self._is_ready = self._has_function
+                self.send_function(pickled)
+        except (EOFError, OSError):
+            # A process that has ended is detected when its answer is read.
+            self._is_ready = True
+        return self._is_ready
 
     def send_task(self, task: _Task[Item]) -> None:
         """Send a task; a process that has ended is detected when its answer is read."""
@@ -176,6 +196,11 @@ class WorkerPool(Generic[Item, Result]):
         """Start processes, which import their modules in parallel."""
         self._starting += [_Worker[Item, Result]() for _ in range(count)]
 
+    def prepare_workers(self) -> bool:
+        """Send the function to started workers, without blocking; returns whether all of them wait for tasks."""
+        ready = [worker.prepare(self._pickled_function) for worker in self._starting]
+        return all(ready)
+
     def put_to_work(self) -> bool:
         """Give every idle worker a task and start missing workers; False when all is done."""
         for worker in self._workers:
@@ -202,9 +227,14 @@ class WorkerPool(Generic[Item, Result]):
             if task is None:
                 continue
             try:
-                yield RunAnswer(task.number, worker.connection.recv())
+                message = worker.connection.recv()
             except (EOFError, OSError):
                 yield from self._replace_worker(worker, task)
+                continue
+            if isinstance(message, _Ready):
+                worker.task = task
+            else:
+                yield RunAnswer(task.number, message)
 
     def end_workers(self) -> None:
         for worker in (*self._workers, *self._starting):
@@ -232,24 +262,25 @@ def _serve_items(connection: Connection) -> None:
     """The loop of a worker process: receives the function, then items, and sends results."""
     # The terminal sends Ctrl-C to the whole process group; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    function = None
-    while True:
-        try:
-            function = connection.recv() if function is None else function
+    with suppress(EOFError):
+        connection.send(_Ready())
+        function = connection.recv()
+        connection.send(_Ready())
+        while True:
             _, item = connection.recv()
-        except EOFError:
-            return
-        connection.send(run_or_failure(partial(function, item)))
+            connection.send(run_or_failure(partial(function, item)))
 
 
 # Rounds of trials: the results of one round choose the trials of the next.
 
 SLOW_TRIAL_SECONDS = 0.25
 """Duration in seconds of a trial above which starting worker processes saves time."""
+LONG_TRIAL_SECONDS = 4.0
+"""Duration in seconds of a trial above which waiting for workers that are starting is better than another trial."""
 
 
 class TrialRounds(Generic[Item, Result]):
-    """Runs trials in this process; after the first slow trial, in worker processes."""
+    """Runs trials in this process; after a slow trial, in worker processes as soon as these have started."""
 
     def __init__(
         self,
@@ -261,33 +292,41 @@ class TrialRounds(Generic[Item, Result]):
     ) -> None:
         self._trial = trial
         self._workers = workers or os.cpu_count() or 1
-        # Workers load their modules while the first trial runs here.
-        self._prepared_pool = WorkerPool(self._workers, trial) if expects_slow and self._workers > 1 else None
-        if self._prepared_pool is not None:
-            self._prepared_pool.start_workers(self._workers)
         self._should_continue = going
         """Called between trials and while workers run; once it returns false, the remaining trials are skipped."""
         self._pool: WorkerPool[Item, Result] | None = None
+        self._has_long_trials = False
+        if expects_slow and self._workers > 1:
+            self._start_pool()
 
     def __call__(self, items: Sequence[Item]) -> list[Result | None]:
         """One result per item; None for a trial that failed or was skipped."""
         results: list[Result | RunFailure] = []
-        while self._pool is None and len(results) < len(items):
+        while len(results) < len(items) and not self._uses_workers():
             if not self._should_continue():
                 return [*self._successful_results(results), *[None] * (len(items) - len(results))]
             start = time.perf_counter()
             results.append(run_or_failure(partial(self._trial, items[len(results)])))
-            if self._workers > 1 and time.perf_counter() - start > SLOW_TRIAL_SECONDS:
-                self._pool, self._prepared_pool = self._prepared_pool or WorkerPool(self._workers, self._trial), None
+            seconds = time.perf_counter() - start
+            self._has_long_trials = seconds > LONG_TRIAL_SECONDS
+            if self._pool is None and self._workers > 1 and seconds > SLOW_TRIAL_SECONDS:
+                self._start_pool()
         items_left = items[len(results) :]
         if items_left and self._pool is not None:
             results += self._pool(items_left, self._should_continue)
         return self._successful_results(results)
 
+    def _start_pool(self) -> None:
+        self._pool = WorkerPool(self._workers, self._trial)
+        self._pool.start_workers(self._workers)
+
+    def _uses_workers(self) -> bool:
+        """Whether workers run the remaining trials; until these have started, trials go on in this process."""
+        return self._pool is not None and (self._pool.prepare_workers() or self._has_long_trials)
+
     def _successful_results(self, results: list[Result | RunFailure]) -> list[Result | None]:
         return [None if isinstance(result, RunFailure) else result for result in results]
 
     def close(self) -> None:
-        for pool in (self._pool, self._prepared_pool):
-            if pool is not None:
-                pool.end_workers()
+        if self._pool is not None:
+            self._pool.end_workers()

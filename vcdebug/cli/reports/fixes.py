@@ -13,7 +13,14 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, Paragraph, make_paragraph
 from vcdebug.views.pieces import Piece
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
-from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, trials_of
+from vcdebug.whatif.fixes.search import (
+    FixSearch,
+    describe_conclusion,
+    run_search,
+    start_search,
+    trials_of,
+    wants_short_search,
+)
 from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 _MAX_SHOWN_EDITS = 6
@@ -81,10 +88,6 @@ def _edit_options(remedy: TriedPlan) -> str:
     return f"{options}  ({count_noun(surplus, 'more edit')} in --json)" if surplus > 0 else options
 
 
-MIN_BUDGET_SHARE = 0.5
-"""Share of the budget that trials get even if reading and the first cycle used all of it."""
-
-
 def _trial_rounds(
     recording: Recording, explanation: Explanation, workers: int | None, going: Callable[[], bool]
 ) -> TrialRounds[EditTexts, TrialOutcome | None]:
@@ -95,19 +98,22 @@ def _trial_rounds(
 def search_fixes(
     recording: Recording, explanation: Explanation, output: Output, *, seconds: float, workers: int | None
 ) -> FixSearch:
-    """Search until `seconds` after the start of the command; Ctrl-C ends the search and keeps its results."""
+    """Search for `seconds`, and at least as long as the plain answer does; Ctrl-C ends it and keeps the results."""
     search = start_search(recording, explanation)
-    # At least this share, because reading a large snapshot may use the whole budget.
-    end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
+    end = time.perf_counter() + seconds
+
+    def is_going() -> bool:
+        return time.perf_counter() < end or wants_short_search(recording, search)
+
     with (
         status_line(output, "Trying fixes… (Ctrl-C to stop)") as show_status,
-        closing(_trial_rounds(recording, explanation, workers, lambda: time.perf_counter() < end)) as run,
+        closing(_trial_rounds(recording, explanation, workers, is_going)) as run,
     ):
 
         def may_continue(search: FixSearch) -> bool:
             proven = len([remedy for remedy in search.best_plans if remedy.is_proven])
             show_status(f"{count_noun(search.trial_count, 'replay')}, {proven} found")
-            return time.perf_counter() < end
+            return is_going()
 
         try:
             run_search(search, run, may_continue)

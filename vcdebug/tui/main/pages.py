@@ -236,9 +236,9 @@ class QuestionCommands(Struct, eq=False):
         self.tools.work.start_work(words, partial(self._search_fixes, moment.recording, job, words))
 
     def _search_fixes(self, recording: Recording, job: str, progress_text: str) -> CommandReply:
-        """Run trials in the work's thread, for at most SEARCH_SECONDS and while the result is wanted."""
+        """Run trials in the work's thread while they are wanted: for SEARCH_SECONDS, and as long as the answer did."""
         from vcdebug.explain.pending.explanation import explain_by_name
-        from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
+        from vcdebug.whatif.fixes.search import run_search, start_search, trials_of, wants_short_search
 
         explanation = explain_by_name(recording, job)
         if not explanation.wants_fixes:
@@ -249,7 +249,7 @@ class QuestionCommands(Struct, eq=False):
         work = self.tools.work
 
         def may_continue(_: FixSearch | None = None) -> bool:
-            return work.is_wanted() and monotonic() < deadline
+            return work.is_wanted() and (monotonic() < deadline or wants_short_search(recording, search))
 
         def try_edits(edit_lists: list[EditTexts]) -> list[TrialOutcome | None]:
             fix_count = len([one for one in search.best_plans if one.is_proven])

@@ -296,7 +296,7 @@ def trials_of(recording: Recording, explanation: Explanation) -> FixTrials:
 
 
 def describe_conclusion(search: FixSearch) -> str:
-    """The conclusion of a search in one sentence; empty if a single change works."""
+    """The conclusion of a search in one sentence; empty if it is finished and a single change works."""
     tried = count_noun(search.trial_count, "replay")
     best = search.best_plans[:1]
     if search.is_finished and not search.trial_count:
@@ -307,7 +307,7 @@ def describe_conclusion(search: FixSearch) -> str:
         return f"None of the changes tried, alone or combined, gets the job scheduled ({tried})."
     fewest = min(len(remedy.plan.fixes) for remedy in search.best_plans if remedy.is_proven)
     if fewest == 1:
-        return ""
+        return "" if search.is_finished else f"Stopped at the budget ({tried}): there may be further fixes."
     if not search.is_finished:
         return f"Stopped at the budget ({tried}): some of these {fewest} changes may be unnecessary."
     return f"No combination of fewer than {fewest} of the changes tried works ({tried})."
@@ -333,8 +333,7 @@ def search_few_fixes(
     """Run the short search of a plain answer in this thread, once per subject unless `may_continue` ends it early; None
     for a large snapshot or a panic.
     """
-    affordable = short_trial_count(recording)
-    if not affordable or explanation.cause_code == Cause.PANIC:
+    if not short_trial_count(recording) or explanation.cause_code == Cause.PANIC:
         return None
     complete_searches, subject = _complete_short_searches(recording), explanation.pod or explanation.job
     if subject in complete_searches:
@@ -343,7 +342,7 @@ def search_few_fixes(
     run_search(
         search,
         lambda edit_lists: [trials(edits) if may_continue() else None for edits in edit_lists],
-        lambda search: _may_continue(search, affordable) and may_continue(),
+        lambda search: wants_short_search(recording, search) and may_continue(),
     )
     if may_continue():
         complete_searches[subject] = search
@@ -356,8 +355,9 @@ def _complete_short_searches(recording: Recording) -> dict[str, FixSearch]:
     return {}
 
 
-def _may_continue(search: FixSearch, affordable: int) -> bool:
-    """Whether the short search continues: until it has enough fixes, and longer if it has none."""
+def wants_short_search(recording: Recording, search: FixSearch) -> bool:
+    """Whether the short search of a plain answer continues: until it has enough fixes, and longer if it has none."""
+    affordable = short_trial_count(recording)
     plan_count = len(_distinct_plans(search))
     max_trials = MAX_SHORT_TRIALS if plan_count else max(MAX_SHORT_TRIALS, min(affordable // 2, MAX_FIRST_TRIALS))
     return plan_count <= MAX_SHORT_FIXES and search.trial_count < min(affordable, max_trials)

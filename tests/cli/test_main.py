@@ -63,14 +63,6 @@ def test_inspect_with_problems_exits_2(tmp_path: Path) -> None:
     assert "problems: " in out
 
 
-def test_a_missing_snapshot_is_one_short_line_with_bundled_names() -> None:
-    line = error_line(["run", "no-such-file"])
-    assert line.startswith(
-        "no-such-file: no such file or folder; vcdebug open lists the bundled snapshots: gangpreempt-"
-    )
-    assert len(line) < 200
-
-
 def test_a_missing_path_is_one_short_line() -> None:
     assert "no/such/folder: no such file or folder" == error_line(["run", "no/such/folder"])
 

@@ -84,6 +84,17 @@ def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     [
         ("3990-elastic-job-keeps-its-gpus", "team/demo-2", "names only nvidia.com/gpu; in v1.13.0 a resource that it"),
         ("4533-topology-aware-preemption-across-racks", "team/high", "preempt of v1.13.3 does not check HyperNodes"),
+        # Older ones place the pods elsewhere, some without an eviction.
+        (
+            "4533-topology-aware-preemption-across-racks",
+            "team/high",
+            "; under v1.12.4 and older it is scheduled.",
+        ),
+        (
+            "r1-evicted-for-a-job-that-got-nothing",
+            "default/job-12",
+            "Under v1.14.4 and older it keeps its pods.",
+        ),
         ("2976-preempt-against-anti-affinity", "team/high", "it is Pending for another reason: none of 2 nodes fits"),
     ],
 )
@@ -133,7 +144,7 @@ def test_a_job_that_stays_pending_only_under_older_releases_has_a_fix_tested_the
             "team/job-3",
             "Under v1.11.0 to v1.11.2 it is admitted; under v1.10.2 and",
         ),
-        ("kthena532-decode-role-short", "serve/llm-0", "under v1.13.3 and older it is Pending for another reason"),
+        ("kthena532-decode-role-short", "serve/llm-0", "under v1.13.3 and older it is Pending with other figures"),
         # Only the words of the scheduler's message differ.
         ("2907b-two-vgpus-with-process-start", "team/gpu-pod12", ""),
     ],
@@ -188,6 +199,11 @@ def placed_jobs(snapshot: Snapshot) -> set[str]:
             "3510-capacity-without-reclaim-action",
             "team/q2-job-1",
             "; under v1.13.0 and older it does not help.",
+        ),
+        (
+            "4690-small-jobs-pass-the-large-one",
+            "team/large",
+            "; under v1.13.3 and older it does not help and evicts pods.",
         ),
         ("1096-two-queues-none-gets-two", "team/job-b", ""),
         # The fix itself names the release that added what it uses.

@@ -40,7 +40,7 @@ from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
@@ -377,7 +377,7 @@ def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
         and job.pod_group.min_resources is not None
         and (not same_queue or job.queue == view.job.queue)
         and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
-        and (not job.is_ready() or job.count_tasks(*ENDED_STATUSES) == len(job.tasks))
+        and (not job.is_ready() or queue_index.has_ended(job))
     ]
 
 
@@ -418,7 +418,7 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: boo
     if empty:
         owners = f"the controllers of {join_names(empty)}"
         return (Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log)."),)
-    if first.count_tasks(*ENDED_STATUSES) == len(first.tasks):
+    if queue_index.has_ended(first):
         return (Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
     search = f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}."
     return () if is_told else (Advice.from_outside(search),)
@@ -460,7 +460,7 @@ def stuck_jobs_finding(
     amounts = {uid: amount_text.format_resource(amount, names) for uid, amount in by_job.items()}
     verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
     state = "Inqueue but not placed" if any(job.tasks for job in stuck) else "Inqueue without pods"
-    if all(job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks) for job in stuck):
+    if all(map(queue_index.has_ended, stuck)):
         state = "Inqueue, but all pods have ended"
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
     listed = [f"{join_names(by_job, shown)} {held_words}{end}" for end in (limit_words, "") for shown in (3, 2, 1)]

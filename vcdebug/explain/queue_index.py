@@ -385,9 +385,14 @@ def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobI
     return {job.uid: key for job, key in pairs if replicas.get(key) == 0}
 
 
+def has_ended(job: JobInfo) -> bool:
+    """Whether the job has pods, and each has ended."""
+    return bool(job.tasks) and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)
+
+
 def idle_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
     """Job without pods that could run → its suspended or ended owner with its state, which left the PodGroup."""
-    idle = [job for job in jobs if job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
+    idle = [job for job in jobs if not job.tasks or has_ended(job)]
     owners_by_job = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in idle)
     return {
         uid: f"{owner}, which is {'suspended' if facts.suspended else facts.ended}"

@@ -69,6 +69,11 @@ class JobSummary(NamedTuple):
     outcome: str
     """running, bound, pipelined, held: gang incomplete, pending, evicted, leaving, incomplete or done."""
 
+    @property
+    def has_minimum(self) -> bool:
+        """Whether it has minMember pods that are ready or have a reserved place."""
+        return self.ready + self.waiting >= self.min_available
+
 
 class Effects(Struct, frozen=True):
     """The effects of a whole cycle, each list in the order of events."""

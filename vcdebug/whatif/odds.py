@@ -104,7 +104,7 @@ def replay_with_seed(base: Recording, seed: int) -> Recording:
 def cycle_draw(run: Recording) -> CycleDraw:
     """The outcome of a cycle as a draw with seed 0 and no divergence."""
     effects = cycle_effects(run)
-    placed = tuple(sorted(job.job for job in effects.jobs if _is_placed(job)))
+    placed = tuple(sorted(job.job for job in effects.jobs if job.tasks > 0 and job.has_minimum))
     bound = tuple(sorted(job.job for job in effects.jobs if job.bound or job.pipelined))
     return CycleDraw(
         0, placed, bound, tuple(sorted(effect.task for effect in effects.evicted)), None, effects.panic is not None
@@ -129,10 +129,6 @@ class SeedDraws:
         return SeedDraws, (self._snapshot,)
 
 
-def _is_placed(job: JobSummary) -> bool:
-    return job.tasks > 0 and job.ready + job.waiting >= job.min_available
-
-
 def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
     """Sum up draws, which may come in any order."""
     # Worker processes answer in any order; sorted by seed the report is the same every time.
@@ -148,7 +144,7 @@ def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
 def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:
     placed = len([draw for draw in draws if job.job in draw.placed_jobs])
     moved = len([draw for draw in draws if job.job in draw.bound_jobs])
-    return JobOdds(job.job, job.queue, placed, moved, _is_placed(job))
+    return JobOdds(job.job, job.queue, placed, moved, job.tasks > 0 and job.has_minimum)
 
 
 def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[DivergenceCount]:

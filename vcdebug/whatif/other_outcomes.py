@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
@@ -11,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, OtherOutcomes
+from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, Flaw, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.grouping import group_by_key
@@ -27,7 +28,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.fixes.fix import SINCE
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
-from vcdebug.whatif.fixes.trial import FixTrials, PodPlaces
+from vcdebug.whatif.fixes.trial import CostKind, FixTrials, PodPlaces
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed, tie_before
 
 RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
@@ -36,6 +37,7 @@ _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 NAME_RELEASE: Final = "Name yours with --release."
 SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
+KEEPS_PODS: Final = "it keeps its pods"
 ADMITTED, OTHERWISE_PENDING = "it is admitted", "it is Pending otherwise"
 GRACE: Final = timedelta(seconds=31)
 """Time between two cycles in which evicted pods end: the grace period of most pods, and a second."""
@@ -165,14 +167,21 @@ class _ReleaseAnswer(NamedTuple):
     fact: str = ""
     """The first fact that names the release, else the first one, without its full stop."""
     is_scheduled: bool = False
-    has_flaws: bool = False
+    flaws: tuple[Flaw, ...] = ()
     is_admitted: bool = False
     """Whether the job has no pods and may now have some."""
 
     @property
     def reason_key(self) -> tuple[str, str]:
-        """A key that is equal for the same reason: behind a colon stand messages, which releases write differently."""
-        return self.cause, self.reason.partition(": ")[0]
+        """A key that is equal for the same reason: behind a colon stand messages, which releases write differently,
+        and another pod or node of the same kind is no other reason.
+        """
+        return self.cause, re.sub(r"-\d+\b", "-0", self.reason.partition(": ")[0])
+
+    @property
+    def kind_key(self) -> tuple[str, str]:
+        """A key that is equal for the same reason with other figures."""
+        return self.cause, re.sub(r"\d+", "0", self.reason)
 
 
 class _ReleaseRun(NamedTuple):
@@ -245,7 +254,7 @@ def _read_answer(run: Recording, job: JobId) -> _ReleaseAnswer:
     fact = next(iter((*of_release, *finding.facts)), "").removesuffix(".")
     is_admitted = not run.session.jobs[job].tasks and run.session.jobs[job].pod_group.phase == INQUEUE
     words = finding.cause, finding.headline.state, finding.reason, fact
-    return _ReleaseAnswer(*words, answer.scheduled, bool(finding.flaws), is_admitted)
+    return _ReleaseAnswer(*words, answer.scheduled, finding.flaws, is_admitted)
 
 
 def _words_by_run(recording: Recording, runs: Sequence[_ReleaseRun], job: JobId) -> list[str]:
@@ -279,10 +288,17 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
     by_reason = group_by_key(
         ((words, _reason_key(recording, runs[tag], job, words)), tag) for tag, words in words_by_tag if words
     )
-    clauses = list[str]()
+    tags_by_outcome: dict[str, list[int]] = {}
     for (words, _), tags in by_reason.items():
-        outcome = _describe_outcome(recording, runs[tags[0]], job, words, with_fact=len(by_reason) == 1)
-        clauses.append(f"under {' and under '.join(_tag_ranges(tags))} {outcome}")
+        outcomes = [_describe_outcome(recording, runs[tag], job, words, with_fact=len(by_reason) == 1) for tag in tags]
+        names = (runs[tag].release.display_name() for tag in tags)
+        is_same = len({text.replace(name, "") for text, name in zip(outcomes, names, strict=True)}) == 1
+        # Where and how pods are placed can differ: then only that they are is true of each release.
+        outcome = outcomes[0] if is_same or words != SCHEDULED else words
+        tags_by_outcome.setdefault(outcome, []).extend(tags)
+    clauses = [
+        f"under {' and under '.join(_tag_ranges(sorted(tags)))} {outcome}" for outcome, tags in tags_by_outcome.items()
+    ]
     return f"{capitalize_first('; '.join(clauses))}."
 
 
@@ -290,22 +306,29 @@ def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, words: str) 
     """A key that is equal for runs with the same outcome whose reasons may be told together."""
     answer = _answer_of(recording, run, job)
     if answer.is_scheduled:  # where it is placed is of no consequence
-        return (answer.cause, run.rejection) if words in (SCHEDULED, PENDING) else ()
+        return (answer.cause, run.rejection, *map(str, answer.flaws)) if words in (SCHEDULED, PENDING) else ()
     return (*answer.reason_key, run.rejection)
 
 
 def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words: str, *, with_fact: bool) -> str:
     """An outcome with its reason, and with the first fact if `with_fact`."""
-    answer, is_placed = _answer_of(recording, run, job), explain_by_name(recording, job).scheduled
+    answer, base = _answer_of(recording, run, job), explain_by_name(recording, job)
+    is_placed = base.scheduled
+    if words == SCHEDULED and base.cause_code == Cause.EVICTED:
+        return KEEPS_PODS
     if words in (SCHEDULED, PENDING, OTHERWISE_PENDING):
         # A reservation that is never bound counts as a place in the cycle, but not in the answer.
-        pending = PENDING if is_placed else f"it {answer.state} for another reason"
+        is_alike = answer.kind_key == _read_answer(recording, job).kind_key
+        pending = (
+            PENDING if is_placed else f"it {answer.state} {'with other figures' if is_alike else 'for another reason'}"
+        )
         words = SCHEDULED if answer.is_scheduled else pending
     elif answer.is_scheduled or words == ADMITTED or not answer.cause:
         return words
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
     is_of_release = run.release.display_name() in answer.fact
-    says_more = with_fact and answer.fact and not run.rejection and (answer.has_flaws or is_placed or is_of_release)
+    is_told = answer.flaws or (with_fact and (is_placed or is_of_release))
+    says_more = answer.fact and not run.rejection and is_told
     return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 
 
@@ -338,22 +361,24 @@ def _releases_without_effect(recording: Recording, explanation: Explanation, pla
     if not failing:
         return ""
     others = [tag for tag in SUPPORTED_TAGS if tag not in NEWEST_PATCHES]
-    failing += _tags_without_effect(recording, explanation, plan, others)
+    failing |= _tags_without_effect(recording, explanation, plan, others)
     ranges = " and under ".join(_tag_ranges(sorted(map(SUPPORTED_TAGS.index, failing))))
-    return f"under {ranges} it does not help"
+    return f"under {ranges} it does not help{' and evicts pods' if any(failing.values()) else ''}"
 
 
 def _tags_without_effect(
     recording: Recording, explanation: Explanation, plan: TriedPlan, tags: Sequence[Tag]
-) -> list[Tag]:
-    """The releases under which the job is Pending and stays so with the plan."""
-    settings, failing = (explanation.cause_code, PodPlaces.at_end(recording), explanation.dominant.flaws), list[Tag]()
+) -> dict[Tag, bool]:
+    """Release under which the job is Pending and stays so with the plan → whether pods are then evicted in vain."""
+    settings = explanation.cause_code, PodPlaces.at_end(recording), explanation.dominant.flaws
+    failing: dict[Tag, bool] = {}
     for tag, run in zip(tags, _runs_under(recording, tags, explanation.job), strict=True):
         if run.draw is None or _answer_of(recording, run, explanation.job).is_scheduled:
             continue
         snapshot = _snapshot_under(recording, release_at_tag(tag))
         tried = FixTrials(snapshot, explanation.pod or explanation.job, *settings)(plan.plan.all_edits)
-        failing += [] if tried is not None and tried.is_reached else [tag]
+        if tried is None or not tried.is_reached:
+            failing[tag] = tried is not None and any(cost.kind is CostKind.EVICTION for cost in tried.costs)
     return failing
 
 

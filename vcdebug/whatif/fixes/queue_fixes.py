@@ -12,6 +12,7 @@ from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
     find_left_behind,
+    has_ended,
     idle_owners,
     oversized_capabilities,
     queue_and_ancestors,
@@ -24,7 +25,7 @@ from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
-from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
@@ -334,7 +335,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         for uid, job in situation.recording.session.jobs.items()
         if uid != situation.explanation.job and phases.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
-    ended = [job for job in holders if job.tasks and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)]
+    ended = [job for job in holders if has_ended(job)]
     idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
     left_behind = find_left_behind(situation.recording, idle) | idle_owners(situation.recording, idle)
     other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)

@@ -282,7 +282,7 @@ class PodPlaces(Struct, frozen=True):
         effects = cycle_effects(recording)
         return cls(
             {effect.task: effect.job for effect in effects.evicted},
-            tuple(dict.fromkeys(one.job for one in effects.jobs if one.ready + one.waiting < one.min_available)),
+            tuple(dict.fromkeys(one.job for one in effects.jobs if not one.has_minimum)),
             {
                 task.key: uid
                 for uid, job in recording.session.jobs.items()

@@ -110,7 +110,7 @@ def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | N
     effects, victims = outcome
     placed = tuple((e.task, e.node) for e in (*effects.bound, *effects.pipelined) if e.job == job)
     summary = next((job_summary for job_summary in effects.jobs if job_summary.job == job), None)
-    if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:
+    if not placed or summary is None or not summary.has_minimum:
         return None
     evicted = tuple(task for task, preemptor in victims.items() if preemptor == job)
     return ActionTrial(action, placed, evicted, len(victims) - len(evicted))

@@ -1,17 +1,21 @@
-"""The panels Effects and Evictions, writes to the API server and victims with their preemptors; the page of metrics."""
+"""The panels Effects and Evictions, the page of metrics, and the tables of a whole cycle in `run` and reports."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.metrics import list_metrics
 from vcdebug.explain.decisions.evictions import Eviction, planned_evictions
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
+from vcdebug.recording.effects import Effects
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
 from vcdebug.views.cell_figures import subject_figure
+from vcdebug.views.document import make_listing
 from vcdebug.views.headline import FATE_WORDS, bare_name
 from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
@@ -130,3 +134,42 @@ def metrics_table(recording: Recording, seq: Seq) -> Table:
     # Above the rows: without the units, the first page of figures cannot be read.
     head = muted_lines(METRIC_UNITS if rows else NO_METRICS)
     return Table("Metrics", METRIC_COLUMNS, rows, header=head)
+
+
+# What a whole cycle did, for `vcdebug run` and reports: its actions, the pods that it moved, its jobs.
+
+ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
+MOVE_HEADS = ("pod", "node", "by", "event#")
+JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", "min#", "reserved#")
+
+
+def action_table(effects: Effects, seconds: Mapping[str, float] | None = None) -> Table:
+    """A row per action, with its seconds if they are given by its name."""
+    rows = list[tuple[str, ...]]()
+    for action in effects.actions:
+        counts = (action.commits, action.discards, action.bound, action.pipelined, action.evicted)
+        time = () if seconds is None else (f"{seconds.get(action.action, 0.0):.3f}",)
+        rows.append((action.action, f"{action.first}-{action.last}", *map(str, counts), *time))
+    return make_listing(ACTION_HEADS if seconds is None else (*ACTION_HEADS, "seconds#"), rows)
+
+
+def iter_move_tables(effects: Effects) -> Iterator[Table]:
+    """The pods that the cycle bound, pipelined, held or evicted; no table where there are none."""
+    for title, entries in (
+        ("bound", effects.bound),
+        ("pipelined: reserved on a node, waiting for pods there to terminate", effects.pipelined),
+        ("placed, but not bound: its gang is not complete", effects.held),
+        ("evicted", effects.evicted),
+    ):
+        rows = [(entry.task, entry.node, entry.action, str(entry.seq)) for entry in entries]
+        if rows:
+            yield replace(make_listing(MOVE_HEADS, rows, 2), title=title)
+
+
+def job_table(effects: Effects) -> Table:
+    """A row per job after the cycle."""
+    rows = list[tuple[str, ...]]()
+    for job in effects.jobs:
+        counts = (job.pending, job.ready, job.tasks, job.min_available, job.waiting)
+        rows.append((job.job, job.queue, job.phase or "-", job.outcome, *map(str, counts)))
+    return make_listing(JOB_HEADS, rows)

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_amount, format_count, short_name
+from vcdebug.amount_text import capitalize_first, count_noun, format_amount, format_count, short_name
 from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation
@@ -17,7 +17,7 @@ from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.recording.effects import ActionSummary, Effects, JobSummary, cycle_effects, timeline_marks
+from vcdebug.recording.effects import ActionSummary, Effects, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
 from vcdebug.views.answer import explanation_blocks, listed_fixes
 from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
@@ -34,6 +34,7 @@ from vcdebug.views.document import (
     change_document,
     name_jobs,
 )
+from vcdebug.views.effects import action_table, iter_move_tables, job_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import path_words
@@ -45,9 +46,6 @@ from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Row, Table, table_columns
 from vcdebug.views.votes import victims_matrix
 
-ACTION_COLUMNS = table_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
-MOVE_COLUMNS = table_columns("pod", "node", "by", "event#")
-JOB_COLUMNS = table_columns("job", "queue", "phase", "min#", "pods#", "ready#", "reserved#", "pending#", "outcome")
 CAUSE_COLUMNS = table_columns("job", "queue", "pending#", "cause")
 MAX_MOVES = 200
 MAX_JOBS = 500
@@ -106,8 +104,9 @@ def _without_title(table: Table) -> Table:
 
 def _shorten_table(table: Table, max_rows: int) -> Table:
     """The first `max_rows` rows, and the number of the others."""
-    total = len(table.rows)
-    return replace(table, rows=table.rows[:max_rows], footer=(*table.footer, *_more_foot(total, max_rows)))
+    surplus = len(table.rows) - max_rows
+    foot = muted_lines(f"and {format_count(surplus)} more") if surplus > 0 else ()
+    return replace(table, rows=table.rows[:max_rows], footer=(*table.footer, *foot))
 
 
 def _iter_lead_blocks(subject: ReportSubject, explained: Sequence[SurveyedJob], effects: Effects) -> Iterator[Block]:
@@ -216,24 +215,14 @@ def iter_event_tables(recording: Recording, seq: Seq) -> Iterator[Table]:
 
 
 def _cycle_section(recording: Recording, effects: Effects) -> Section:
-    actions = Table("Actions", ACTION_COLUMNS, [_action_row(action) for action in effects.actions])
-    blocks: list[Block] = [_timeline_picture(recording, effects), actions]
+    blocks: list[Block] = [_timeline_picture(recording, effects), replace(action_table(effects), title="Actions")]
     if effects.panic is not None:
         words = f"✗ the real scheduler panics at event {len(recording)}: {effects.panic}"
         blocks.insert(0, Paragraph(make_line(Piece(words, "bad"))))
-    for title, entries in (
-        ("Bound", effects.bound),
-        ("Pipelined: reserved, waiting for pods there to terminate", effects.pipelined),
-        ("Placed, but not bound: its gang is not complete", effects.held),
-        ("Evicted", effects.evicted),
-    ):
-        if entries:
-            cells = ((e.seq, e.task, make_line(e.task, e.node, e.action, str(e.seq))) for e in entries[:MAX_MOVES])
-            rows = [Row(f"{seq} {task}", line, seq) for seq, task, line in cells]
-            blocks.append(Table(title, MOVE_COLUMNS, rows, footer=_more_foot(len(entries), MAX_MOVES)))
-    blocks += victims_matrix(recording)
-    jobs = [_job_row(job) for job in effects.jobs[:MAX_JOBS]]
-    blocks.append(Table("Jobs after the cycle", JOB_COLUMNS, jobs, footer=_more_foot(len(effects.jobs), MAX_JOBS)))
+    moves = (replace(table, title=capitalize_first(table.title)) for table in iter_move_tables(effects))
+    blocks += (_shorten_table(table, MAX_MOVES) for table in moves)
+    jobs = replace(job_table(effects), title="Jobs after the cycle")
+    blocks += [*victims_matrix(recording), _shorten_table(jobs, MAX_JOBS)]
     return Section("What the cycle did", tuple(blocks))
 
 
@@ -252,21 +241,6 @@ def _changes_section(number: int, neighbours: tuple[Recording, Recording]) -> Se
     table = Table("", CAPTURE_COLUMNS, list(iter_change_rows(changes)))
     blocks = (_shorten_table(table, MAX_MOVES),) if table.rows else ()
     return Section(f"Cycle {number} at {after.snapshot.now:%H:%M:%S}: {changes.format_changes()}", blocks)
-
-
-def _more_foot(total: int, max_rows: int) -> tuple[Line, ...]:
-    return muted_lines(f"and {format_count(total - max_rows)} more") if total > max_rows else ()
-
-
-def _action_row(action: ActionSummary) -> Row:
-    counts = (action.commits, action.discards, action.bound, action.pipelined, action.evicted)
-    cells = make_line(Piece(action.action, "strong"), f"{action.first}–{action.last}", *map(str, counts))
-    return Row(f"{action.action} {action.first}", cells, action.first)
-
-
-def _job_row(job: JobSummary) -> Row:
-    counts = (job.min_available, job.tasks, job.ready, job.waiting, job.pending)
-    return Row(job.job, make_line(job.job, job.queue, job.phase or "–", *map(str, counts), job.outcome))
 
 
 # Pictures: the cycle's timeline, nodes by usage, queues against their limits.

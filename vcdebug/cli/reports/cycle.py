@@ -14,22 +14,20 @@ from vcdebug.cli.reports.explanation import command_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.grouping import named_attributes
-from vcdebug.recording.effects import Effects, cycle_effects
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_report
 from vcdebug.recording.writes import api_writes
 from vcdebug.views.comparison import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing, titled_texts
+from vcdebug.views.effects import action_table, iter_move_tables, job_table
 from vcdebug.views.headline import event_headline, path_words
 from vcdebug.views.overview import iter_pending_lines
 from vcdebug.whatif.cycles import find_repeat
 
 if TYPE_CHECKING:
     from vcdebug.whatif.odds import DivergenceCount, OddsTally
-
-ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
-JOB_HEADS = ("job", "queue", "phase", "outcome", "pending#", "ready#", "pods#", "min#", "reserved#")
 
 
 def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
@@ -62,17 +60,18 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
     yield make_paragraph(recording.snapshot.release.describe_trust())
     yield from input_problem_lines(recording)
     yield make_paragraph("")
-    yield make_listing(ACTION_HEADS, tuple(_action_rows(effects, seconds)))
+    yield action_table(effects, seconds)
     if effects.panic is not None:
         message, *known = crash_report(recording)
         yield make_paragraph(message, "bad")
         yield from (make_paragraph(text, indent=2) for text in (*known, _panic_cost(recording)))
     if recording.cut_event is not None:
         yield make_paragraph(f"stopped at the limit of {recording.cut_event.bound}; the cycle is incomplete", "bad")
-    yield from _move_blocks(effects)
+    for table in iter_move_tables(effects):
+        yield from (make_paragraph(""), table)
     yield from _waiting_blocks(recording)
     yield make_paragraph("")
-    yield make_listing(JOB_HEADS, tuple(_job_rows(effects)))
+    yield job_table(effects)
     forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
     yield from titled_texts("forced answers", forced)
@@ -99,26 +98,6 @@ def _cycle_title(recording: Recording, seconds: Mapping[str, float]) -> str:
     return f"{name}: {size}; {count_noun(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
 
 
-def _action_rows(effects: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
-    for row in effects.actions:
-        counts = (row.commits, row.discards, row.bound, row.pipelined, row.evicted)
-        yield (row.action, f"{row.first}-{row.last}", *map(str, counts), f"{seconds.get(row.action, 0.0):.3f}")
-
-
-def _move_blocks(effects: Effects) -> Iterator[Block]:
-    for title, entries in (
-        ("bound", effects.bound),
-        ("pipelined: reserved on a node, waiting for pods there to terminate", effects.pipelined),
-        ("placed, but not bound: its gang is not complete", effects.held),
-        ("evicted", effects.evicted),
-    ):
-        yield from titled_listing(
-            title,
-            ("pod", "node", "by", "event#"),
-            [(entry.task, entry.node, entry.action, str(entry.seq)) for entry in entries],
-        )
-
-
 def _waiting_blocks(recording: Recording) -> Iterator[Block]:
     rows = [(line.name, line.text) for line in iter_pending_lines(recording)]
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
@@ -129,12 +108,6 @@ def explain_hint(recording: Recording, args: Namespace) -> Iterator[Block]:
     if any(line.mark.style == "bad" for line in iter_pending_lines(recording)):
         yield make_paragraph("")
         yield make_paragraph(f"Why, with fixes: {command_line(args, 'explain', args.snapshot)}", "muted")
-
-
-def _job_rows(effects: Effects) -> Iterator[tuple[str, ...]]:
-    for job in effects.jobs:
-        counts = (job.pending, job.ready, job.tasks, job.min_available, job.waiting)
-        yield (job.job, job.queue, job.phase or "-", job.outcome, *map(str, counts))
 
 
 # `vcdebug run --cycles`

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_number, is_quota_count
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
+from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
@@ -109,7 +110,7 @@ class Fix(Struct, frozen=True):
     edits: tuple[str, ...]
     harm: AdviceHarm
     causes: tuple[str, ...] = ()
-    """Cause codes that the fix addresses; a trailing `*` matches any ending."""
+    """Cause codes that the fix addresses; REJECTED_BY for a rejection by any plugin."""
     amount: AmountRange | None = None
     choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
@@ -151,7 +152,7 @@ class Fix(Struct, frozen=True):
 
     def is_for_cause(self, cause: str) -> bool:
         """Whether the fix addresses this cause."""
-        return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
+        return cause in self.causes or (cause.startswith(REJECTED_BY) and REJECTED_BY in self.causes)
 
 
 def _new_fix(

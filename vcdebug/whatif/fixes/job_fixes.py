@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names, verb_for
+from vcdebug.explain.answer import Cause
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -10,27 +11,28 @@ from vcdebug.explain.pending.gates.other_groups import minimum_source
 from vcdebug.explain.pending.gates.validity import MORE_SURGE, RUNNING_STATUSES, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
-from vcdebug.grouping import split_names
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, owners_of, spec_of, status_of
-from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes import FixCauses, fix
 
 _MAX_ADDED_PODS = 32
 """The maximum number of added pods."""
-_GANG_CAUSES = split_names(
-    "gang-discard not-enough-pods scheduling-gate predicates-* larger-than-any-node no-hypernode"
+_GANG_CAUSES = (
+    *FixCauses.FILTER,
+    Cause.GANG_DISCARD,
+    Cause.NOT_ENOUGH,
+    Cause.GATED,
+    Cause.LARGER,
+    Cause.NO_HYPER_NODE,
 )
-_ENQUEUE_CAUSES = ("enqueue-*", "queue-capability", "enqueue-resourcequota")
-_QUEUE_CAUSES = split_names("enqueue-queue-quota queue-* overused gang-discard victims-not-above-deserved preemptive")
-_OTHER_QUEUE_CAUSES = (*_QUEUE_CAUSES, "predicates-mixed")
 _MAX_QUEUES = 6
 _PREEMPTS = "PreemptLowerPriority"
 """The preemptionPolicy of pods and PriorityClasses that state none."""
-_EVICTION_CAUSES = ("victims-not-preemptable", PRIORITY, DRF, "action-not-configured", GANG, "not-starving")
+_EVICTION_CAUSES = (Cause.NOT_PREEMPTABLE, PRIORITY, DRF, Cause.NOT_CONFIGURED, GANG, Cause.NOT_STARVING)
 
 
 def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -57,7 +59,7 @@ def _propose_scheduler_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if foreign_pods and names:
         edits = fix.pod_edits(foreign_pods, f"spec.schedulerName={names[0]}")
         words = f"Recreate {count_noun(len(foreign_pods), 'pod')} with spec.schedulerName {names[0]}"
-        yield fix.job_fix(words, *edits, causes=("other-scheduler",), kind=fix.FixKind.REPAIR, aspect="scheduler")
+        yield fix.job_fix(words, *edits, causes=(Cause.OTHER_SCHEDULER,), kind=fix.FixKind.REPAIR, aspect="scheduler")
 
 
 def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -72,7 +74,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words = f"Create PodGroup {pod.namespace}/{name}"
         # By hand only where the controller would not make it for new pods.
         kind = fix.FixKind.OWN_SETTINGS if situation.has_repair else fix.FixKind.REPAIR
-        yield fix.job_fix(words, *edits, causes=("podgroup-missing",), kind=kind, aspect="group")
+        yield fix.job_fix(words, *edits, causes=(Cause.NO_POD_GROUP,), kind=kind, aspect="group")
 
 
 def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -144,7 +146,7 @@ def _missing_pods_fix(
     then = "the controller can then" if words.startswith("create") else "then"
     full_words = f"{join_names(changes)}; {then} {words}" if changes else capitalize_first(words)
     new_fix, kind = fix.queue_fix if changes else fix.job_fix, fix.FixKind.REPAIR
-    return new_fix(full_words, *all_edits, *edits, causes=("not-enough-pods",), kind=kind, aspect="pods")
+    return new_fix(full_words, *all_edits, *edits, causes=(Cause.NOT_ENOUGH,), kind=kind, aspect="pods")
 
 
 def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
@@ -226,7 +228,7 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
     job, path = situation.explanation.job, f"{situation.group_path}:spec.minResources"
     if group.min_resource_list:
         words, kind = f"Bypass: remove spec.minResources of {job} (skips the admission check)", fix.FixKind.BYPASS
-        yield fix.job_fix(words, f"{path}-", causes=_ENQUEUE_CAUSES, kind=kind, aspect="minResources")
+        yield fix.job_fix(words, f"{path}-", causes=FixCauses.ENQUEUE, kind=kind, aspect="minResources")
     if not situation.own_pods:
         yield from _propose_fewer_first_fixes(situation, group)
     yield from _propose_followed_minimum_fixes(situation, group)
@@ -239,7 +241,7 @@ def _propose_admission_fixes(situation: fix.FixSituation, group: PodGroup) -> It
             smaller_words = f"Submit {job} with {change} and smaller pods"
             words = f"{job}: {change} (pods unchanged)" if situation.own_pods else smaller_words
             smaller, aspect = None if situation.own_pods else fix.FixKind.SMALLER, f"minResources of {resource}"
-            yield fix.job_fix(words, edit, causes=_ENQUEUE_CAUSES, amount=amount, kind=smaller, aspect=aspect)
+            yield fix.job_fix(words, edit, causes=FixCauses.ENQUEUE, amount=amount, kind=smaller, aspect=aspect)
     if not situation.own_pods:
         yield from _propose_smaller_pods_fixes(situation, group)
 
@@ -256,7 +258,7 @@ def _propose_smaller_pods_fixes(situation: fix.FixSituation, group: PodGroup) ->
         path = f"{situation.group_path}:spec.minResources"
         sizes.append(fix.FixSize(text, tuple(f"{path}{field_step(name)}={new}" for name, new in pairs)))
     words = f"Submit {situation.explanation.job} with minResources {fix.AMOUNT_BLANK} and smaller pods"
-    change = fix.job_fix(words, causes=_ENQUEUE_CAUSES, kind=fix.FixKind.SMALLER, aspect="minResources")
+    change = fix.job_fix(words, causes=FixCauses.ENQUEUE, kind=fix.FixKind.SMALLER, aspect="minResources")
     if sizes:
         yield change.with_sizes(*sizes)
 
@@ -275,7 +277,7 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
     if edits:
         words = f"{situation.explanation.job}: {join_names(changes)} (as its pods ask)"
         kind, aspect = fix.FixKind.REPAIR, "minResources"
-        yield fix.job_fix(words, *edits, causes=_ENQUEUE_CAUSES, kind=kind, aspect=aspect)
+        yield fix.job_fix(words, *edits, causes=FixCauses.ENQUEUE, kind=kind, aspect=aspect)
 
 
 def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -296,12 +298,12 @@ def _propose_fewer_first_fixes(situation: fix.FixSituation, group: PodGroup) -> 
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={amount}")
         sizes.append(fix.FixSize(str(count), tuple(edits)))
     words = f"{situation.explanation.job}: minMember {min_member} -> {fix.AMOUNT_BLANK}, minResources in proportion"
-    change = fix.job_fix(words, causes=_ENQUEUE_CAUSES, kind=fix.FixKind.SMALLER, aspect="minMember")
+    change = fix.job_fix(words, causes=FixCauses.ENQUEUE, kind=fix.FixKind.SMALLER, aspect="minMember")
     if sizes:
         yield change.with_sizes(*sizes)
 
 
-_TOPOLOGY_CAUSES = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
+_TOPOLOGY_CAUSES = (*FixCauses.FILTER, Cause.NO_HYPER_NODE, Cause.GANG_DISCARD, Cause.NETWORK_TOPOLOGY)
 
 
 def _propose_topology_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -343,7 +345,7 @@ def _propose_priority_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if non_preempting:
         edits = fix.pod_edits(non_preempting, f"spec.preemptionPolicy={_PREEMPTS}")
         words = f"{situation.explanation.job}: preemptionPolicy -> {_PREEMPTS}"
-        yield fix.job_fix(words, *edits, causes=("preemption-policy-*",), aspect="policy")
+        yield fix.job_fix(words, *edits, causes=(Cause.POLICY_NEVER,), aspect="policy")
 
 
 def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) -> Iterator[fix.Fix]:
@@ -355,7 +357,7 @@ def _propose_new_priority_fixes(situation: fix.FixSituation, job_priority: int) 
     vetoes = (situation.explanation.dominant, *situation.explanation.contributing)
     lowest = next((finding.numbers[VICTIM_PRIORITY] for finding in vetoes if VICTIM_PRIORITY in finding.numbers), None)
     thresholds = {
-        highest: (f", the priority of {join_names(placed_priorities)}", ("predicates-mixed", "given-away")),
+        highest: (f", the priority of {join_names(placed_priorities)}", FixCauses.TAKEN_ROOM),
         **({int(lowest.value): (" (the lowest of the candidate victims)", (PRIORITY,))} if lowest is not None else {}),
     }
     for value, (words, causes) in thresholds.items():
@@ -395,7 +397,7 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words, kind = f"Bypass: move {move}", fix.FixKind.BYPASS
         if parents[name] == situation.queue_name:
             words, kind = f"Move {move}, a child of {situation.queue_name}", fix.FixKind.REPAIR
-        yield fix.job_fix(words, edit, causes=_OTHER_QUEUE_CAUSES, kind=kind)
+        yield fix.job_fix(words, edit, causes=(*FixCauses.SHARE, Cause.MIXED), kind=kind)
 
 
 def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -406,4 +408,4 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words = f"Remove scheduling gates {names} from {count_noun(len(gated), 'pod')}"
         if all(is_opened_by_scheduler(situation.recording.session, pod) for pod in gated):
             words = f"Next cycle: the scheduler itself removes its gate from {count_noun(len(gated), 'pod')}"
-        yield fix.job_fix(words, *edits, causes=("scheduling-gate", "not-enough-pods"), aspect="gates")
+        yield fix.job_fix(words, *edits, causes=(Cause.GATED, Cause.NOT_ENOUGH), aspect="gates")

@@ -12,6 +12,7 @@ from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECL
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Cause
+from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
 from vcdebug.framework.conf import find_meant_switch
@@ -26,12 +27,12 @@ from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes import FixCauses, fix
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere, select_useful_nodes
 from vcdebug.whatif.fixes.queue_fixes import propose_node_group_fixes, propose_one_quota_plugin_fixes
 
-_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
-_ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
+_RESERVED_ROOM_CAUSES = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE)
+_ROOM_CAUSES = (*FixCauses.NODE, *_RESERVED_ROOM_CAUSES, *FixCauses.VICTIM, Cause.NOT_CONFIGURED, GANG, DRF)
 _MAX_ADDED_NODES: Final = 8
 _MAX_SINGLE_NODES: Final = 4
 _EXACT_NODE_COUNTS: Final = 64
@@ -89,7 +90,7 @@ def _of_some_nodes(
     if len(names) <= _MAX_SINGLE_NODES:
         for name in names:
             words = f"{verb} node {name}{note.format(its='its')}"
-            yield fix.cluster_fix(words, *edits[name], causes=_NODE_CAUSES, kind=kind)
+            yield fix.cluster_fix(words, *edits[name], causes=FixCauses.NODE, kind=kind)
         return
     sizes = [
         fix.FixSize(
@@ -98,7 +99,7 @@ def _of_some_nodes(
         )
         for count in _growing_counts(len(names))
     ]
-    yield fix.cluster_fix(f"{verb} {fix.AMOUNT_BLANK}", causes=_NODE_CAUSES, kind=kind).with_sizes(*sizes)
+    yield fix.cluster_fix(f"{verb} {fix.AMOUNT_BLANK}", causes=FixCauses.NODE, kind=kind).with_sizes(*sizes)
 
 
 def _growing_counts(most: int) -> Iterator[int]:
@@ -122,7 +123,7 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             if others := [f"{key}={labels[key]}" for key in missing if key in labels]:
                 words = f"Relabel node {name} from {join_names(others)} to {text}, if its other users agree"
                 kind = fix.FixKind.OVERRIDE
-            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind)
+            yield fix.cluster_fix(words, *edits, causes=FixCauses.NODE, kind=kind)
 
 
 def _missing_labels(situation: fix.FixSituation, node: Manifest) -> dict[str, str]:
@@ -154,7 +155,7 @@ def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = (f'Node/{name}:status.allocatable{field}="{amount}"', f'Node/{name}:status.capacity{field}="{amount}"')
         words = f"Run the device plugin for {resource} on {name} (which reports {join_names(devices)})"
         kind, aspect = fix.FixKind.REPAIR, f"device {resource}"
-        yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind, aspect=aspect)
+        yield fix.cluster_fix(words, *edits, causes=FixCauses.NODE, kind=kind, aspect=aspect)
 
 
 def _reported_devices(node: Manifest) -> list[str]:
@@ -256,28 +257,28 @@ def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     release, newest = situation.snapshot.release, SUPPORTED_TAGS[0]
     if release.stated_name and release.older_forms and release.name != str(newest):
         words, edit = f"Upgrade Volcano {release.name} -> {newest}", f"flag:release={newest}"
-        yield fix.cluster_fix(words, edit, causes=("*",), kind=fix.FixKind.MORE_ROOM, aspect="release")
+        yield fix.cluster_fix(words, edit, causes=situation.cause_codes, kind=fix.FixKind.MORE_ROOM, aspect="release")
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     configured = [name for name in situation.recording.conf.actions if name]
     causes = {
-        PREEMPT: ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
-        RECLAIM: ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
-        GANG_PREEMPT: ("network-topology", "no-hypernode"),
+        PREEMPT: (Cause.NOT_CONFIGURED, *FixCauses.TAKEN_ROOM),
+        RECLAIM: (Cause.NOT_CONFIGURED, *FixCauses.TAKEN_ROOM, *FixCauses.VICTIM),
+        GANG_PREEMPT: (Cause.NETWORK_TOPOLOGY, Cause.NO_HYPER_NODE),
     }
     tasks = situation.job.tasks.values() if situation.job is not None else ()
     if any(task.best_effort for task in tasks):
-        causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
+        causes[BACKFILL] = (Cause.NOT_TRIED, Cause.NOT_CONFIGURED, Cause.PHANTOM, Cause.NO_POD_GROUP)
     for action in _OPTIONAL_ACTIONS:
         if action in configured or action not in situation.recording.conf.registry:
             continue
         earlier_actions = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in configured]
         position = configured.index(earlier_actions[-1]) + 1 if earlier_actions else 0
         actions = ", ".join([*configured[:position], action, *configured[position:]])
-        action_causes = causes.get(action, ("not-tried", "action-not-configured", "not-admitted", "enqueue-*"))
+        action_causes = causes.get(action, (Cause.NOT_TRIED, Cause.NOT_CONFIGURED, REJECTED_BY))
         # If another cause decides, an added evicting action is only one of several ways to evict other jobs' pods.
-        repaired_cause = "network-topology" if action == GANG_PREEMPT else "action-not-configured"
+        repaired_cause = Cause.NETWORK_TOPOLOGY if action == GANG_PREEMPT else Cause.NOT_CONFIGURED
         evicts = action in (PREEMPT, RECLAIM, GANG_PREEMPT)
         is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
@@ -293,7 +294,7 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
     if ordered != configured:
         actions = ", ".join(ordered)
-        causes = ("enqueued-too-late", "not-tried", "plan-lost", "phantom-*", Cause.NODE_ORDER, "not-admitted")
+        causes = (Cause.TOO_LATE, Cause.NOT_TRIED, Cause.PLAN_LOST, Cause.PHANTOM, Cause.NODE_ORDER)
         # Per action that moves ahead, the first one of those that it passes.
         passed = (
             (next((name for name in ordered[at:] if name in configured[: configured.index(moved)]), ""), moved)
@@ -318,7 +319,7 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
         words = f'Configuration: actions -> "{actions}" ({drops})'
         # What the configuration intends, where the job outranks what runs in its queue, comes before a larger quota.
         is_intended = PREEMPT in evicting and situation.outranks_running_pods()
-        causes, kind = ("enqueue-*", "queue-capability"), fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT
+        causes, kind = FixCauses.ENQUEUE, fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT
         edit = f'conf:actions="{actions}"'
         edits, kept = [edit], situation.kept_queues() if evicting == [RECLAIM] else []
         if kept:
@@ -339,7 +340,7 @@ def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         amount = fix.AmountRange(present, _FACTOR_LIMIT, "hundredths")
         path = "conf:plugins.overcommit.arguments.overcommit-factor"
         change = amount.change_of("overcommit: overcommit-factor", path)
-        causes, kind = ("enqueue-overcommit", "enqueue-held-*"), fix.FixKind.ENTITLEMENT
+        causes, kind = _RESERVED_ROOM_CAUSES, fix.FixKind.ENTITLEMENT
         yield fix.cluster_fix(*change, causes=causes, amount=amount, kind=kind)
 
 
@@ -352,7 +353,7 @@ def _propose_load_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
                 amount = fix.AmountRange(present, _MAX_PERCENT)
                 path = f"conf:plugins.{USAGE}.arguments.thresholds.{name}"
                 change, kind = amount.change_of(f"usage: thresholds.{name}", path, " percent"), fix.FixKind.ENTITLEMENT
-                yield fix.cluster_fix(*change, causes=("predicates-*",), amount=amount, kind=kind)
+                yield fix.cluster_fix(*change, causes=FixCauses.FILTER, amount=amount, kind=kind)
 
 
 def _propose_filter_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -385,7 +386,7 @@ def _propose_switch_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         both = [name for name in (GANG, DRF) if name in votes]
         if action == PREEMPT and ranks and len(both) > 1 and {*both} & {*situation.cause_codes}:
             words = f"{GANG}, {DRF}: {switch} -> false (no veto in {action}, as in Volcano's default configuration)"
-            edits, causes = (f"conf:plugins.{name}.{switch}=false" for name in both), (*both, "gang-discard")
+            edits, causes = (f"conf:plugins.{name}.{switch}=false" for name in both), (*both, Cause.GANG_DISCARD)
             yield fix.cluster_fix(words, *edits, causes=causes, kind=fix.FixKind.MORE_ROOM)
 
 
@@ -401,14 +402,14 @@ def _propose_starving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         words = f"{name}: {switch} -> {'false (priority counts pods above minMember too)' if enabled else 'true'}"
         edit = f"conf:plugins.{name}.{switch}={'false' if enabled else 'true'}"
         kind = fix.FixKind.OTHER_PODS if any(states.values()) else fix.FixKind.REPAIR
-        yield fix.cluster_fix(words, edit, causes=("not-starving",), kind=kind, aspect="starving")
+        yield fix.cluster_fix(words, edit, causes=(Cause.NOT_STARVING,), kind=kind, aspect="starving")
 
 
 def _propose_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to switch off drf's job order if this cycle placed another job of the queue first."""
     if situation.placed_before and DRF in situation.recording.conf.plugin_names():
         words = f"{DRF}: enableJobOrder -> false (jobs of one queue no longer ordered by {DRF} share)"
-        causes, kind = ("predicates-mixed", "given-away"), fix.FixKind.OTHER_PODS
+        causes, kind = FixCauses.TAKEN_ROOM, fix.FixKind.OTHER_PODS
         yield fix.cluster_fix(words, f"conf:plugins.{DRF}.enableJobOrder=false", causes=causes, kind=kind)
 
 
@@ -420,7 +421,7 @@ def _propose_sla_tier_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     sla_plugins = [plugin for tier in tiers for plugin in tier if plugin.get("name") == SLA]
     other_tiers = [[plugin for plugin in tier if plugin.get("name") != SLA] for tier in tiers]
     tiers_json = json.dumps([{"plugins": sla_plugins}, *({"plugins": tier} for tier in other_tiers if tier)])
-    words, causes, kind = "Move sla into its own first tier", ("enqueue-*", "queue-capability"), fix.FixKind.ENTITLEMENT
+    words, causes, kind = "Move sla into its own first tier", FixCauses.ENQUEUE, fix.FixKind.ENTITLEMENT
     first_tier = fix.cluster_fix(words, f"conf:tiers={tiers_json}", causes=causes, kind=kind)
     yield replace(first_tier, corrects=situation.has_repair)
 
@@ -447,7 +448,7 @@ def _propose_known_actions(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         accepts = " (the scheduler then accepts it)" if conf.rejection else ""
         words = f"Configuration: actions: {join_names(changed)}{accepts}"
         edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
-        yield fix.cluster_fix(words, *edits, causes=("*",), kind=kind, aspect="actions")
+        yield fix.cluster_fix(words, *edits, causes=situation.cause_codes, kind=kind, aspect="actions")
 
 
 def _meant_actions(situation: fix.FixSituation, name: str) -> list[str]:

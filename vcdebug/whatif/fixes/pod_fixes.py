@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from vcdebug.actions import GANG_PREEMPT, LATER_ACTIONS, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import Flaw
+from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor, evictions_by_victim
 from vcdebug.explain.decisions.votes import unasked_plugins, victim_question_before
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
@@ -39,23 +39,22 @@ from vcdebug.snapshot.manifest import (
     object_list,
     spec_of,
 )
-from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes import FixCauses, fix
 from vcdebug.whatif.fixes.queue_fixes import queue_manifest
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
 _RULES_ABOUT_PODS: Final = {"podAffinity", "podAntiAffinity", "topologySpreadConstraints"}
 """Fields by which other pods decide where a pod may be placed."""
-_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZE_CAUSES = (
-    *_NODE_CAUSES,
-    "queue-*",
+    *FixCauses.NODE,
+    *FixCauses.QUEUE,
+    *FixCauses.VICTIM,
+    *FixCauses.ENQUEUE,
     DRF,
     PRIORITY,
     GANG,
-    "action-not-configured",
-    "victims-*",
-    "enqueue-*",
-    "preemptive",
+    Cause.NOT_CONFIGURED,
+    Cause.PREEMPTIVE,
 )
 _MAX_LABEL_VALUES: Final = 4
 """With more values of a label than this, none is proposed, since each would be a guess."""
@@ -72,7 +71,7 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             # A condition that some node meets is there on purpose: its nodes are full, and the rule is not the fault.
             kind = fix.FixKind.BYPASS if change in _POOL_CONDITIONS and _has_own_nodes(situation, pods[0]) else None
             text = f"Bypass: {words[0].lower()}{words[1:]}" if kind else words
-            yield fix.job_fix(text, *fix.pod_edits(pods, change), causes=_NODE_CAUSES, kind=kind, aspect=change)
+            yield fix.job_fix(text, *fix.pod_edits(pods, change), causes=FixCauses.NODE, kind=kind, aspect=change)
     yield from _propose_spread_fixes(situation)
     yield from _propose_port_fixes(situation)
     yield from _propose_numa_fixes(situation)
@@ -107,7 +106,7 @@ def _propose_spread_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     ]
     if edits:
         words = f"topologySpreadConstraints: whenUnsatisfiable {DO_NOT_SCHEDULE} -> {SCHEDULE_ANYWAY}"
-        yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect="spread")
+        yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect="spread")
 
 
 def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -121,7 +120,7 @@ def _propose_selector_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             for value in values:
                 edits = fix.pod_edits(situation.pending_pods, f'spec.nodeSelector[{key}]="{value}"')
                 words = f"nodeSelector {key}: {selected} -> {value}, if that is what the pods need"
-                yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect=f"selector {key}")
+                yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect=f"selector {key}")
 
 
 def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
@@ -222,7 +221,7 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         )
         fields = "hostPort and containerPort" if any(pod.spec.get("hostNetwork") for pod, *_ in asking) else "hostPort"
         words = f"{join_names(dict.fromkeys(pod.name for pod, *_ in asking))}: {fields} {port} -> {free_port}"
-        yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect=f"port {port}")
+        yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
@@ -247,7 +246,7 @@ def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if policy not in (pod_policy, NO_POLICY, None):
             words = f"{subject}: NUMA policy {pod_policy} -> {policy} (the policy of {join_names(names)})"
             edits = fix.pod_edits(pods, f"{field}={policy}")
-            yield fix.job_fix(words, *edits, causes=_NODE_CAUSES, aspect="numa")
+            yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect="numa")
     target_policies = {_CPU_POLICY: STATIC_POLICY, _TOPOLOGY_POLICY: pod_policy}
     for name, spec in list(by_node.items())[:_MAX_DRIVER_NODES]:
         changed = {key: value for key, value in target_policies.items() if spec.get(key) != value}
@@ -255,10 +254,10 @@ def _propose_numa_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         change_words = join_names(f"{key} {spec.get(key) or NO_POLICY} -> {value}" for key, value in changed.items())
         if edits:
             words = f"Drain {name}, then configure its kubelet: {change_words}"
-            yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, aspect="kubelet")
+            yield fix.cluster_fix(words, *edits, causes=FixCauses.NODE, aspect="kubelet")
     words = f"Bypass: remove the NUMA policy of {subject} ({pod_policy} is then not kept)"
     removed = fix.pod_edits(pods, f"{field}-")
-    yield fix.job_fix(words, *removed, causes=_NODE_CAUSES, kind=fix.FixKind.BYPASS, aspect="no numa")
+    yield fix.job_fix(words, *removed, causes=FixCauses.NODE, kind=fix.FixKind.BYPASS, aspect="no numa")
 
 
 def _propose_zone_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -272,7 +271,7 @@ def _propose_zone_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 _CPU_POLICY: Final = "CPUManagerPolicy"
 _TOPOLOGY_POLICY: Final = "TopologyManagerPolicy"
-_VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
+_VOLUME_CAUSES = (*FixCauses.FILTER, Cause.LARGER, Cause.GANG_DISCARD, Cause.NOT_ALLOCATABLE)
 _MAX_DRIVER_NODES = 8
 _DRIVER_COUNT = 32
 
@@ -317,14 +316,14 @@ def propose_taint_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         text = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
         words = f"Add a toleration for {text} ({count_noun(len(nodes), 'node')}), if the node's owner agrees"
         edits, kind = fix.pod_edits(situation.pending_pods, change), fix.FixKind.OVERRIDE
-        yield fix.cluster_fix(words, *edits, causes=_NODE_CAUSES, kind=kind, aspect=f"taint {text}")
+        yield fix.cluster_fix(words, *edits, causes=FixCauses.NODE, kind=kind, aspect=f"taint {text}")
     liftable = _blocking_taints(situation, may_be_lifted)
     for key, nodes in group_by_key((taint.key, name) for taint, names in liftable.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         lifted = (f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"Remove taint {key} from {count_noun(len(names), 'node')} when no longer needed"
         if names:
-            yield fix.cluster_fix(words, *lifted, causes=_NODE_CAUSES, kind=fix.FixKind.OVERRIDE)
+            yield fix.cluster_fix(words, *lifted, causes=FixCauses.NODE, kind=fix.FixKind.OVERRIDE)
 
 
 def _blocking_taints(
@@ -396,7 +395,7 @@ def _propose_dry_run_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     words = f"{PREEMPT}: {TOPOLOGY_AWARE_KEY} -> true (predicates is then asked without the victims{since})"
     edit, kind = f"conf:configurations={json.dumps(changed)}", fix.FixKind.ENTITLEMENT
     if arguments != own.get("arguments"):
-        yield fix.cluster_fix(words, edit, causes=("phantom-*", "predicates-*"), kind=kind)
+        yield fix.cluster_fix(words, edit, causes=(Cause.PHANTOM, *FixCauses.FILTER), kind=kind)
 
 
 def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction) -> Iterator[fix.Fix]:

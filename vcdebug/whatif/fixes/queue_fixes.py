@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
 from vcdebug.explain.answer import Cause
+from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
 from vcdebug.explain.queue_index import (
@@ -19,7 +20,7 @@ from vcdebug.explain.queue_index import (
     queues_above_deserved,
 )
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
-from vcdebug.grouping import group_by_key, split_names
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
@@ -32,13 +33,15 @@ from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import key_of, labels_of, name_of, spec_of
-from vcdebug.whatif.fixes import fix
+from vcdebug.whatif.fixes import FixCauses, fix
 
-_LIMIT_CAUSES = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
-_SHARE_CAUSES = split_names("overused preemptive victims-not-above-deserved queue-* enqueue-queue-quota gang-discard")
 _HOLDER_CAUSES = (
-    *_LIMIT_CAUSES,
-    *split_names("predicates-mixed pod-count no-hypernode gang-discard enqueue-* action-not-configured victims-*"),
+    *FixCauses.LIMIT,
+    *FixCauses.TAKEN_ROOM,
+    *FixCauses.ENQUEUE,
+    *FixCauses.VICTIM,
+    Cause.NO_HYPER_NODE,
+    Cause.NOT_CONFIGURED,
     GANG,
     DRF,
     PRIORITY,
@@ -77,12 +80,12 @@ def _propose_state_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if situation.queue_name not in names:
         words = f"Create queue {situation.queue_name} (weight 1, Open)"
         edit = f"Queue/{situation.queue_name}:+={queue_manifest(1)}"
-        yield fix.queue_fix(words, edit, causes=("queue-missing",), kind=fix.FixKind.REPAIR, aspect="state")
+        yield fix.queue_fix(words, edit, causes=(Cause.QUEUE_MISSING,), kind=fix.FixKind.REPAIR, aspect="state")
         return
     queue = situation.recording.session.queues.get(situation.queue_name)
     if queue is not None and queue.state != OPEN:
         words, edit = f"Open queue {queue.name}", f"Queue/{queue.name}:status.state=Open"
-        causes = ("queue-closed", "queue-*", "gang-discard")
+        causes = (*FixCauses.QUEUE, Cause.GANG_DISCARD)
         yield fix.queue_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="state")
 
 
@@ -154,11 +157,11 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
     for resource in capability:
         limits = [_limit_of(one, "capability", resource, amounts) for one, amounts in parents if amounts.get(resource)]
         limit, wanted = _limit_of(queue, "capability", resource, capability), fix.total_request(pods, resource)
-        yield from _iter_raise_fixes(situation, limit, limits, resource, wanted, _LIMIT_CAUSES)
+        yield from _iter_raise_fixes(situation, limit, limits, resource, wanted, FixCauses.LIMIT)
     if len(capability) > 1:
         words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(capability)})"
         edit, kind = f"Queue/{queue.name}:spec.capability-", fix.FixKind.BYPASS
-        yield fix.queue_fix(words, edit, causes=_LIMIT_CAUSES, kind=kind)
+        yield fix.queue_fix(words, edit, causes=FixCauses.LIMIT, kind=kind)
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -167,7 +170,7 @@ def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         return
     edits = (f"Queue/{name}:+={queue_manifest(_LARGE_WEIGHT)}", f"{situation.group_path}:spec.queue={name}")
     words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
-    yield fix.queue_fix(words, *edits, causes=_LIMIT_CAUSES, kind=fix.FixKind.BYPASS, aspect="queue")
+    yield fix.queue_fix(words, *edits, causes=FixCauses.LIMIT, kind=fix.FixKind.BYPASS, aspect="queue")
 
 
 def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Iterator[fix.Fix]:
@@ -177,7 +180,7 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
     if PROPORTION in plugins and queue.weight < large_weight:
         amount = fix.AmountRange(queue.weight, large_weight)
         change = amount.change_of(f"Queue {queue.name}: weight", f"Queue/{queue.name}:spec.weight")
-        yield fix.queue_fix(*change, causes=_SHARE_CAUSES, amount=amount)
+        yield fix.queue_fix(*change, causes=FixCauses.SHARE, amount=amount)
     if CAPACITY in plugins:
         deserved, capability = fix.known_amounts(queue.deserved), fix.known_amounts(queue.capability)
         lineage = queue_and_ancestors(situation.recording, queue)[1:]
@@ -187,7 +190,7 @@ def _propose_share_fixes(situation: fix.FixSituation, queue: QueueInfo) -> Itera
             # capacity rejects children that deserve more than their parent.
             limits += [_limit_of(one, "deserved", resource, stated) for one, stated in parents if stated.get(resource)]
             limit = _limit_of(queue, "deserved", resource, deserved)
-            yield from _iter_raise_fixes(situation, limit, limits, resource, 0, _SHARE_CAUSES)
+            yield from _iter_raise_fixes(situation, limit, limits, resource, 0, FixCauses.SHARE)
         yield from _propose_whole_share_fixes(situation, queue, deserved)
 
 
@@ -209,7 +212,7 @@ def _propose_whole_share_fixes(
             edits.append(f"{limit.path}={new}")
     if len(changes) > 1:
         words = f"Queue {queue.name}: {join_names(changes)}"
-        yield fix.queue_fix(words, *edits, causes=_SHARE_CAUSES, aspect=f"deserved of {queue.name}")
+        yield fix.queue_fix(words, *edits, causes=FixCauses.SHARE, aspect=f"deserved of {queue.name}")
 
 
 def _needed_pods(situation: fix.FixSituation) -> tuple[Pod, ...]:
@@ -237,11 +240,11 @@ def _propose_guarantee_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             amount = fix.AmountRange(present, 0, unit, fix.coarsest_step(unit, present))
             path = f"Queue/{queue.name}:spec.guarantee.resource{field_step(resource)}"
             change = amount.change_of(f"Queue {queue.name}: guarantee.{resource}", path)
-            yield fix.queue_fix(*change, causes=_LIMIT_CAUSES, amount=amount)
+            yield fix.queue_fix(*change, causes=FixCauses.LIMIT, amount=amount)
 
 
 def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    causes = ("queue-not-reclaimable", "victims-*", "queue-*", "preemptive")
+    causes = (*FixCauses.QUEUE, *FixCauses.VICTIM, Cause.PREEMPTIVE)
     for queue in situation.recording.session.queues.values():
         if not queue.reclaimable and queue.name != situation.queue_name:
             words, edit = f"Queue {queue.name}: reclaimable -> true", f"Queue/{queue.name}:spec.reclaimable=true"
@@ -263,7 +266,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             parts = [part for part in ("spec", "status") if resource in ((manifest.get(part) or {}).get("hard") or {})]
             edits = quota_edits(namespace, metadata["name"], resource, fix.AMOUNT_BLANK, parts)
-            yield fix.queue_fix(words, *edits, causes=("enqueue-resourcequota", "enqueue-*"), amount=amount)
+            yield fix.queue_fix(words, *edits, causes=(REJECTED_BY,), amount=amount)
 
 
 def _propose_preemptable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -313,7 +316,7 @@ def _propose_gang_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
     for *_, job_id, min_member in sorted(candidates)[:_MAX_HOLDERS]:
         amount, kind = fix.AmountRange(min_member, 1), fix.FixKind.OTHER_PODS
         change = amount.change_of(f"{job_id}: minMember", f"PodGroup/{job_id}:spec.minMember")
-        yield fix.queue_fix(*change, causes=(GANG, "victims-not-above-deserved"), amount=amount, kind=kind)
+        yield fix.queue_fix(*change, causes=(GANG, Cause.NOT_ABOVE_DESERVED), amount=amount, kind=kind)
 
 
 def _propose_held_back_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -339,7 +342,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
     idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
     left_behind = find_left_behind(situation.recording, idle) | idle_owners(situation.recording, idle)
     other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)
-    causes = ("enqueue-held-*", "enqueue-overcommit", "enqueue-queue-quota", "queue-capability")
+    causes = (Cause.HELD_BY_INQUEUE, Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY)
     for jobs, group_words, kind in (
         ([job for job in idle if job.uid in left_behind], "PodGroups without pods", fix.FixKind.REPAIR),
         (ended, "PodGroups of ended pods", fix.FixKind.REPAIR),
@@ -463,7 +466,7 @@ def propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.
     kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
     words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
     causes, kind = (
-        ("queue-*", "enqueue-queue-quota", "overused", "preemptive", "gang-discard", "victims-*", "phantom-*"),
+        (*FixCauses.SHARE, Cause.NOT_PREEMPTABLE, Cause.PHANTOM),
         fix.FixKind.REPAIR,
     )
     yield fix.cluster_fix(words, f"conf:plugins.{removed}-", causes=causes, kind=kind, aspect="quota")
@@ -473,7 +476,7 @@ def propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes nodes or node groups for a queue that plugin nodegroup keeps off them."""
     if NODEGROUP not in situation.recording.conf.plugin_names():
         return
-    causes, edit = ("predicates-*",), "conf:plugins.nodegroup.arguments.strict=false"
+    causes, edit = FixCauses.FILTER, "conf:plugins.nodegroup.arguments.strict=false"
     words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
     yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.ENTITLEMENT)
     groups = (labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node"))

@@ -40,6 +40,8 @@ from vcdebug.snapshot.workloads import volcano_job_of
 
 PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit depends on this job; other plugins permit whenever they do not reject."""
+REJECTED_BY = "enqueue-"
+"""Beginning of the code of a job that a plugin rejects; the plugin's name follows unless Cause has a code for it."""
 
 
 def admission(view: JobView) -> Finding | None:
@@ -80,7 +82,7 @@ def _quoted_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     facts = (f'Scheduler message: "{message}".',) if message else ()
     reason, evidence = f"plugin {plugin} rejects it in enqueue", rejection_evidence(seq, plugin)
     advice = (Advice.cluster_admin(f"Check the arguments of plugin {plugin}, or set its enableJobEnqueued to false."),)
-    return view.rejected(f"enqueue-{plugin}", reason, {}, evidence, advice, facts=facts)
+    return view.rejected(f"{REJECTED_BY}{plugin}", reason, {}, evidence, advice, facts=facts)
 
 
 def later_rejections(view: JobView) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ def test_a_question_is_answered_in_a_sentence_first() -> None:
     code, out, err = call(["ask", "holders", BLOCKED, "research/llm-finetune"])
     assert (0, "") == (code, err)
     assert out.splitlines()[0].startswith("12 pods of 4 jobs (1 queue) use resources that llm-finetune-worker-")
-    assert "by preempt, unless a plugin protects it" in out
+    assert "no: preempt: gang protects it (bert-pretrain has 4 ready and needs 4" in out
     assert "1 pods" not in out
 
 

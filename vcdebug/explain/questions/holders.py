@@ -10,22 +10,27 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_number, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet, age_since
+from vcdebug.explain.decisions.votes import CandidateOutcome, victim_choice
 from vcdebug.explain.job_view import JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.placement_constraints import claim_names_of
+from vcdebug.framework.hooks import ALLOCATABLE, PREEMPTABLE, RECLAIMABLE
+from vcdebug.framework.record import Level
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.ports import host_ports
-from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.cluster_overview import invalid_jobs
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.visits import refusals_in
 from vcdebug.snapshot.manifest import name_of
 
 MAX_HOLDER_ROWS: Final = 40
+UNLESS_PROTECTED: Final = ", unless a plugin protects it"
 LIMIT_CAUSES: Final = (Cause.NOT_ALLOCATABLE, Cause.QUEUE_QUOTA, Cause.CAPABILITY)
 """Causes in which a limit of the queue rejects the job."""
 
@@ -130,7 +135,9 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
     # A pipelined pod waits for pods that terminate on its node.
     suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
-    holders, own = [], 0
+    if (fits.free_nodes or fits.waiting_nodes) and _is_refused_by_limit(view):
+        queue_names = dict.fromkeys(_limited_queues(view))
+    holders, own, elsewhere = [], 0, 0
     for other in _holding_tasks(recording):
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
@@ -141,9 +148,18 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
             own += other is not task and bool(amounts)
         elif shared or amounts:
             holders.append(_build_holder(recording, other, fits, shared, amounts))
+            elsewhere += not shared and other.node_name not in suitable
     needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
     reply = _build_reply(recording, subject.job, needed, holders, own)
-    return reply if holders else replace(reply, lines=(*reply.lines, explanation.sentence))
+    limit_words = f"A limit of queue {view.queue.name} rejected it in this cycle"
+    counted = f"{limit_words}: the pods that count for the limit are listed, on any node ({elsewhere} of these)."
+    lines = (counted,) if elsewhere else ()
+    return replace(reply, lines=(*reply.lines, *(lines if holders else (explanation.sentence,))))
+
+
+def _is_refused_by_limit(view: JobView) -> bool:
+    """Whether a limit of its queue rejected a pod of the job in some action of this cycle."""
+    return any(refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits)
 
 
 def _limited_queues(view: JobView) -> Iterator[QueueName]:
@@ -178,12 +194,36 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | Non
     if not configured:
         return f"no (actions: {', '.join(conf.actions)}; none evicts)"
     if fits is None:
-        return "yes, unless a plugin protects it" if task.preemptable else 'no (volcano.sh/preemptable: "false")'
+        return f"yes{UNLESS_PROTECTED}" if task.preemptable else 'no (volcano.sh/preemptable: "false")'
     skips = {action: fits.skipped_victim(action, task) for action in configured}
-    accepting = [action for action, skip in skips.items() if skip is None]
+    answers = _victim_answers(recording, fits.view.job.uid)
+    told = {action: answers.get((action, task.key)) for action, skip in skips.items() if skip is None}
+    protected = {action: one.saved_by for action, one in told.items() if one is not None and one.saved_by is not None}
+    accepting = [action for action in told if action not in protected]
     if accepting:
-        return f"by {' or '.join(accepting)}, unless a plugin protects it"
-    return "no: " + "; ".join(f"{action}: {skip.text}" for action, skip in skips.items() if skip is not None)
+        were_asked = all(told[action] is not None for action in accepting)
+        return f"by {' or '.join(accepting)}{': no plugin protects it' if were_asked else UNLESS_PROTECTED}"
+    reasons = {action: skip.text for action, skip in skips.items() if skip is not None} | {
+        action: f"{one.vote.plugin} protects it{f' ({one.reason})' if one.reason else ''}"
+        for action, one in protected.items()
+    }
+    return "no: " + "; ".join(f"{action}: {words}" for action, words in reasons.items())
+
+
+@per_recording(most=8)
+def _victim_answers(recording: Recording, job: JobId) -> Mapping[tuple[str, TaskKey], CandidateOutcome]:
+    """(action, pod) → what the plugins answered last in this cycle about evicting the pod for one of the job."""
+    owners, tree, latest = recording.owners.jobs, recording.span_tree, dict[tuple[str, TaskKey], Seq]()
+    for point in (PREEMPTABLE.upstream, RECLAIMABLE.upstream):
+        for seq, event in recording.hook_calls(point):
+            if owners.get(event.task) == job:
+                action = tree.name_around(seq, Level.ACTION)
+                latest |= {(action, pod): seq for pod in event.candidates}
+    choices = {seq: victim_choice(recording, seq) for seq in dict.fromkeys(latest.values())}
+    outcomes = {
+        (seq, one.task): one for seq, choice in choices.items() if choice is not None for one in choice.outcomes
+    }
+    return {(action, pod): outcomes[seq, pod] for (action, pod), seq in latest.items() if (seq, pod) in outcomes}
 
 
 def _build_reply(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.commands import CommandOutcome
 from vcdebug.cli.output import Output, RunFailure, count_progress, run_or_failure
 from vcdebug.errors import SnapshotError
@@ -42,6 +43,11 @@ class BatchResults(Struct, Generic[Result], frozen=True):
     def failures_by_name(self) -> dict[str, str]:
         """One line per failed run."""
         return {name: result.line for name, result in self.results.items() if isinstance(result, RunFailure)}
+
+    def describe_extent(self) -> str:
+        """How many snapshots have a result, as words."""
+        count, total = len(self.results_by_name), count_noun(len(self.names), "snapshot")
+        return total if count == len(self.names) else f"only {count} of {total}"
 
     def report_failures(self, output: Output) -> None:
         """Write one notice per failure, which begins with the snapshot's name."""

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework import record
@@ -65,6 +66,12 @@ class CycleComparison(Struct, frozen=True):
     def has_same_decisions(self) -> bool:
         """Whether every decision is the same; single votes may still differ."""
         return not (self.jobs or self.tasks or self.queues) and self.panics[0] == self.panics[1]
+
+    @property
+    def change_counts(self) -> str:
+        """How many jobs, pods and queues differ, as words."""
+        counts = ((self.jobs, "job"), (self.tasks, "pod"), (self.queues, "queue"))
+        return ", ".join(count_noun(len(changed), noun) for changed, noun in counts if changed)
 
     def iter_divergences(self) -> Iterator[tuple[str, Divergence]]:
         """(title, difference): the first difference and, where it is another one, the first different operation."""

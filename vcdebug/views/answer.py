@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.answer import (
@@ -17,8 +17,21 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.queue_index import QUOTA_USED_UP
 from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.document import Block, Code, Listed, describe_release, make_paragraph, titled_blocks, titled_texts
+from vcdebug.views.document import (
+    Block,
+    Code,
+    Listed,
+    describe_release,
+    make_listing,
+    make_paragraph,
+    titled_blocks,
+    titled_texts,
+)
 from vcdebug.views.pieces import IDLE, NO, YES, Line, Piece, Style, make_line, muted_piece
+from vcdebug.views.table import Table
+
+if TYPE_CHECKING:
+    from vcdebug.explain.pending.explanation import SurveyedJob
 
 Role = Literal["sentence", "facts", "group", "release", "other outcomes", "doubt"]
 _STYLES: Final[dict[Role, Style]] = {"sentence": "title", "release": "muted", "other outcomes": "warn", "doubt": "bad"}
@@ -44,6 +57,16 @@ def answer_parts(
         "other outcomes": others.warnings,
         "doubt": caution_lines(answer.doubt),
     }
+
+
+def list_jobs(jobs: Iterable[SurveyedJob]) -> Table:
+    """A row per explained job or pod, with its cause in a few words."""
+    rows = list[tuple[str, ...]]()
+    for job in jobs:
+        answer, finding = job.explanation, job.shown_finding
+        name, pending = answer.pod or answer.job, str(job.pending or "-")
+        rows.append((name, job.queue or "-", pending, finding.cause, finding.reason))
+    return make_listing(("job", "queue", "pending#", "cause", "why"), rows, 2, prose=True)
 
 
 def caution_lines(doubt: str) -> tuple[str, ...]:

@@ -55,8 +55,7 @@ def summarize_comparison(comparison: cycles.CycleComparison) -> str:
     if comparison.panics[0] != comparison.panics[1]:
         return "one of the two panics"
     if not comparison.has_same_decisions:
-        counts = ((comparison.jobs, "job"), (comparison.tasks, "pod"), (comparison.queues, "queue"))
-        return "different: " + ", ".join(count_noun(len(changed), noun) for changed, noun in counts if changed)
+        return f"different: {comparison.change_counts}"
     if comparison.divergence is None:
         return "the same events, the same decisions"
     return "the same decisions, on different grounds"

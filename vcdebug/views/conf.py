@@ -16,8 +16,8 @@ from vcdebug.recording.input_problems import format_setting, input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problems import Problem
-from vcdebug.views.headline import path_words
-from vcdebug.views.pieces import HERE, PATH, PROBLEM, YES, Line, Piece, make_line, muted_lines, muted_piece
+from vcdebug.views.headline import event_place
+from vcdebug.views.pieces import HERE, PROBLEM, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
 CONF_COLUMNS = table_columns("part", "name", "set to~16")
@@ -208,6 +208,6 @@ def _quirk_row(recording: Recording, number: int, current: Seq) -> Row:
         Piece(note.code, "warn"),
         Piece(note.text),
         Piece(quirk.affected_decision if quirk is not None else ""),
-        muted_piece(f" {PATH} ".join(path_words(recording, note.seq)) or "between actions"),
+        muted_piece(event_place(recording, note.seq)),
     )
     return Row(f"quirk {number}", cells, note.seq)

@@ -15,7 +15,7 @@ from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, EVICT, NO, RESERVED, YES, Piece, Style, muted_piece
+from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, EVICT, NO, PATH, RESERVED, YES, Piece, Style, muted_piece
 
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream, hooks.UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
@@ -221,6 +221,12 @@ def path_words(recording: Recording, seq: Seq, inside: int = 0) -> list[str]:
     spans = recording.span_tree.path_to(seq)[1:]
     words = [f"{_LEVEL_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in spans]
     return [*words, inner_words(recording, seq, inside)] if inside else words
+
+
+def event_place(recording: Recording, seq: Seq, job: str = "") -> str:
+    """The spans around the event, and the job if no span names it; `between actions` for none."""
+    words = path_words(recording, seq)
+    return f" {PATH} ".join([*words, job] if job and job not in words else words) or "between actions"
 
 
 def inner_words(recording: Recording, seq: Seq, inside: int) -> str:

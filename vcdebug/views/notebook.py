@@ -15,8 +15,8 @@ from vcdebug.framework import hooks
 from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, path_words
-from vcdebug.views.pieces import BREAK, HERE, NO, PATH, SKIPPED, YES, Line, Piece, make_line, muted_lines, muted_piece
+from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, event_place
+from vcdebug.views.pieces import BREAK, HERE, NO, SKIPPED, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 
 BOOKMARK_COLUMNS = table_columns("#", "event#", "note~12", "what happened~12", "where~")
@@ -35,13 +35,12 @@ def bookmarks_table(
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
     # Another version of vcdebug or an edited snapshot may give a shorter recording without this event.
     exists = mark.seq <= len(recording)
-    location = f" {PATH} ".join(path_words(recording, mark.seq)) if exists else ""
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
         Piece(mark.note, "strong") if mark.note else muted_piece("–"),
         Piece(event_words(recording, mark.seq)) if exists else Piece("! this recording is shorter", "warn"),
-        muted_piece(location or "between actions"),
+        muted_piece(event_place(recording, mark.seq) if exists else "between actions"),
     )
     return Row(str(mark.number), cells, mark.seq if exists else 0)
 
@@ -199,19 +198,13 @@ def _found_row(found: FoundEvent, here: str) -> Row:
     cells = (
         Piece(place),
         Piece(HERE if place == here else "", "here"),
-        Piece(_event_place(recording, seq, bare_name(subject[1]))),
+        Piece(event_place(recording, seq, bare_name(subject[1]))),
         Piece(what.event_text, "strong"),
         _outcome_piece(recording, seq, what.outcome),
     )
     # The number of an event of another cycle means another event here.
     leads = place.rpartition(":")[0] == here.rpartition(":")[0]
     return Row(f"goto {place}", cells, seq if leads else 0, subject)
-
-
-def _event_place(recording: Recording, seq: Seq, job: str) -> str:
-    """The spans around the event, and the job if no span names it; `between actions` for none."""
-    words = path_words(recording, seq)
-    return f" {PATH} ".join([*words, job] if job and job not in words else words) or "between actions"
 
 
 def _outcome_piece(recording: Recording, seq: Seq, outcome: Piece) -> Piece:

@@ -19,7 +19,7 @@ from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effects, cycle_effects, timeline_marks
 from vcdebug.recording.recording import Recording
-from vcdebug.views.answer import explanation_blocks, listed_fixes
+from vcdebug.views.answer import explanation_blocks, list_jobs, listed_fixes
 from vcdebug.views.comparison import CAPTURE_COLUMNS, cycle_table, iter_change_rows
 from vcdebug.views.conf import conf_table, problems_table
 from vcdebug.views.document import (
@@ -37,16 +37,15 @@ from vcdebug.views.document import (
 from vcdebug.views.effects import action_table, iter_move_tables, job_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
-from vcdebug.views.headline import path_words
+from vcdebug.views.headline import event_place
 from vcdebug.views.nodes import bar_dimensions
 from vcdebug.views.notebook import event_words
-from vcdebug.views.pieces import PATH, Line, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.pieces import Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.queues import ENDLESS, NO_RESOURCE, amounts_of, limit_of, shown_dimensions
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Row, Table, table_columns
 from vcdebug.views.votes import victims_matrix
 
-CAUSE_COLUMNS = table_columns("job", "queue", "pending#", "cause")
 MAX_MOVES = 200
 MAX_JOBS = 500
 MAX_EXPLAINED = 40
@@ -75,14 +74,16 @@ def build_report(subject: ReportSubject) -> Document:
     recording = subject.recording
     explained = _explained_jobs(subject)
     effects = cycle_effects(recording)
+    # The sections' headings are the titles of these tables.
+    problems, conf = (replace(table, title="") for table in (problems_table(recording), conf_table(recording)))
     sections = (
         _why_section(recording, explained, named=bool(subject.jobs)),
         *([_bookmarks_section(subject)] if subject.bookmarks else []),
         _cycle_section(recording, effects),
         *([_cycles_section(subject)] if len(subject.cycles) > 1 else []),
         Section("Nodes and queues after the cycle", tuple(_iter_room_pictures(recording))),
-        Section("Quirks and problems", (_shorten_table(_without_title(problems_table(recording)), MAX_PROBLEMS),)),
-        Section("Configuration in force", (_without_title(conf_table(recording)),), folded=True),
+        Section("Quirks and problems", (_shorten_table(problems, MAX_PROBLEMS),)),
+        Section("Configuration in force", (conf,), folded=True),
         Section("See it yourself", tuple(Code(text) for text in subject.commands)),
     )
     name = recording.snapshot.name or "snapshot"
@@ -95,11 +96,6 @@ def _explained_jobs(subject: ReportSubject) -> list[SurveyedJob]:
     if not subject.jobs:
         return list(survey_jobs(subject.recording, detailed=True).unscheduled_jobs)
     return [job for word in subject.jobs for job in survey_by_name(subject.recording, word).explained]
-
-
-def _without_title(table: Table) -> Table:
-    """The table without its title, which the section's heading repeats."""
-    return Table("", table.columns, table.rows, table.header, table.footer)
 
 
 def _shorten_table(table: Table, max_rows: int) -> Table:
@@ -146,16 +142,10 @@ def _why_section(recording: Recording, explained: Sequence[SurveyedJob], *, name
     answers = [job.explanation for job in explained[:MAX_EXPLAINED]]
     explanations = tuple(_iter_explanations(recording, answers))
     not_shown = len(explained) - len(explanations)
-    rows = [Row(job.explanation.job, _cause_cells(job)) for job in explained] if len(explained) > 1 else []
-    blocks: tuple[Block, ...] = (Table("", CAUSE_COLUMNS, rows),) if rows else ()
+    blocks: tuple[Block, ...] = (list_jobs(explained),) if len(explained) > 1 else ()
     if not_shown:
         blocks = (*blocks, Paragraph(make_line(f"The first {MAX_EXPLAINED} follow in full; --job selects other jobs.")))
     return Section(title, blocks, explanations)
-
-
-def _cause_cells(job: SurveyedJob) -> Line:
-    answer = job.explanation
-    return make_line(Piece(answer.pod or answer.job, "strong"), job.queue, str(job.pending), answer.cause_code)
 
 
 def _iter_explanations(recording: Recording, answers: Iterable[Explanation]) -> Iterator[Section]:
@@ -197,9 +187,8 @@ def _bookmarks_section(subject: ReportSubject) -> Section:
 
 def _bookmark_section(subject: ReportSubject, mark: Bookmark) -> Section:
     recording = subject.recording
-    location = f" {PATH} ".join(path_words(recording, mark.seq)) or "between actions"
     note = (Paragraph(make_line(mark.note), is_quoted=True),) if mark.note else ()
-    place = Paragraph(make_line(muted_piece(location)))
+    place = Paragraph(make_line(muted_piece(event_place(recording, mark.seq))))
     title = f"Event {format_count(mark.seq)}: {event_words(recording, mark.seq)}"
     return Section(title, (*note, place, *iter_event_tables(recording, mark.seq)))
 

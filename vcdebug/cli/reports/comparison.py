@@ -14,7 +14,6 @@ from vcdebug.recording.trace_schema import event_json, plain_json
 from vcdebug.releases.release import Release
 from vcdebug.views.comparison import iter_change_tables, iter_divergence_tables, summarize_comparison
 from vcdebug.views.document import Block, make_paragraph, release_paragraph
-from vcdebug.views.table import Table
 
 _Name = TypeVar("_Name", bound=str | tuple[str, ...])
 _State = TypeVar("_State")
@@ -50,11 +49,11 @@ def comparison_blocks(comparison: CycleComparison, sides: ComparedRuns) -> Itera
     for side, panic in zip(("before", "after"), comparison.panics, strict=True):
         if panic is not None:
             yield make_paragraph(f"{side}: scheduler panic: {panic}", "bad")
-    for table in iter_change_tables(comparison):
-        yield from _indented_table(table)
+    tables = [*iter_change_tables(comparison)]
     for title, divergence in comparison.iter_divergences():
-        for table in iter_divergence_tables(divergence, title, before, after):
-            yield from _indented_table(table)
+        tables += iter_divergence_tables(divergence, title, before, after)
+    for table in tables:
+        yield from (make_paragraph(""), replace(table, indent=2))
 
 
 def _release_blocks(before: Release, after: Release) -> Iterator[Block]:
@@ -63,11 +62,6 @@ def _release_blocks(before: Release, after: Release) -> Iterator[Block]:
     else:
         yield release_paragraph(before, "Before: ")
         yield release_paragraph(after, "After: ")
-
-
-def _indented_table(table: Table) -> Iterator[Block]:
-    yield make_paragraph("")
-    yield replace(table, indent=2)
 
 
 def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dict[str, object]:

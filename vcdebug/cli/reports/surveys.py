@@ -17,12 +17,11 @@ from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.snapshot.job_names import JobNames
 from vcdebug.snapshot.sources import Source
-from vcdebug.views.answer import caution_lines
+from vcdebug.views.answer import caution_lines, list_jobs
 from vcdebug.views.document import Block, make_listing, make_paragraph, name_jobs
 
 CommandLineMaker = Callable[..., str]
 """Takes a command, a snapshot's name and a job; returns the command line."""
-JOB_COLUMNS = ("job", "queue", "pending#", "cause", "why")
 
 
 class SurveyedSnapshot(NamedTuple):
@@ -98,7 +97,7 @@ def only_job_blocks(name: str, survey: Survey) -> Iterator[Block]:
     """What precedes the answer about the only job that is not scheduled."""
     yield make_paragraph(f"{name}: {_survey_headline(survey)}", "bad")
     if len(survey.explained) > 1:
-        yield _job_listing(survey)
+        yield list_jobs(survey.explained)
 
 
 def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Block]:
@@ -113,13 +112,9 @@ def _survey_section(name: str, survey: Survey, *, verbose: bool) -> Iterator[Blo
 
         yield replace(board_table(survey), title="", indent=2)
     elif survey.explained:
-        yield _job_listing(survey)
+        yield list_jobs(survey.explained)
     if survey.problems:
         yield make_paragraph(f"{count_noun(survey.problems, 'input problem')} (list: vcdebug inspect)", "muted", 2)
-
-
-def _job_listing(survey: Survey) -> Block:
-    return make_listing(JOB_COLUMNS, tuple(map(_job_row, survey.explained)), 2, prose=True)
 
 
 def _survey_headline(survey: Survey) -> str:
@@ -134,24 +129,14 @@ def _survey_headline(survey: Survey) -> str:
     return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total){rest}"
 
 
-def _job_row(job: SurveyedJob) -> tuple[str, ...]:
-    explanation = job.explanation
-    finding = job.shown_finding
-    return explanation.pod or explanation.job, job.queue or "-", str(job.pending or "-"), finding.cause, finding.reason
-
-
 def _total_blocks(surveys: Surveys) -> Iterator[Block]:
     several = len(surveys.names) > 1
     if several:
         results = surveys.surveys_by_name.values()
-        looked = count_noun(len(results), "snapshot")
-        if len(results) < len(surveys.names):
-            looked = f"only {len(results)} of {count_noun(len(surveys.names), 'snapshot')}"
         jobs = len([job for survey in results for job in range(survey.jobs)])
         are = "is" if surveys.unscheduled_jobs == 1 else "are"
-        yield make_paragraph(
-            f"{looked}: {surveys.unscheduled_jobs} of {count_noun(jobs, 'job')} {are} not scheduled", "title"
-        )
+        unscheduled = f"{surveys.unscheduled_jobs} of {count_noun(jobs, 'job')} {are} not scheduled"
+        yield make_paragraph(f"{surveys.describe_extent()}: {unscheduled}", "title")
     if surveys.unscheduled_jobs and (several or surveys.unscheduled_jobs > 1):
         heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")
         rows = tuple(

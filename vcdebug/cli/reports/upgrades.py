@@ -150,11 +150,8 @@ def upgrades_blocks(upgrades: Upgrades) -> Iterator[Block]:
     results = upgrades.results_by_name
     yield make_listing(SNAPSHOT_HEADS, tuple(starmap(_snapshot_row, results.items())), prose=True)
     yield make_paragraph("")
-    looked = count_noun(len(results), "snapshot")
-    if len(results) < len(upgrades.names):
-        looked = f"only {len(results)} of {count_noun(len(upgrades.names), 'snapshot')}"
     verb = "decides" if upgrades.different_snapshots == 1 else "decide"
-    line = f"{looked}: {upgrades.different_snapshots} {verb} with {upgrades.after.display_name()}"
+    line = f"{upgrades.describe_extent()}: {upgrades.different_snapshots} {verb} with {upgrades.after.display_name()}"
     yield make_paragraph(line, "bad" if upgrades.different_snapshots else "good")
     rows = tuple(
         (*_change_cells(name), str(decides), str(shows), _older_form_text(name, upgrade))

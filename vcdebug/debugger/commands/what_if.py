@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number, run_in_background
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -76,9 +75,7 @@ def describe_difference(comparison: CycleComparison) -> str:
         return f"one of the two panics{first_difference}"
     if comparison.has_same_decisions:
         return f"the same decisions{first_difference or ', the same events'}"
-    counts = ((comparison.jobs, "job"), (comparison.tasks, "pod"), (comparison.queues, "queue"))
-    parts = [count_noun(len(rows), noun) for rows, noun in counts if rows]
-    return f"{', '.join(parts)} changed{first_difference}"
+    return f"{comparison.change_counts} changed{first_difference}"
 
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:

@@ -188,3 +188,14 @@ def test_a_misspelt_plugin_is_told_from_one_that_is_not_replayed(plugin: str, hi
     assert f"plugin {plugin} is not replayed" in doubt
     assert bool(hint) is ("did you mean" in doubt)
     assert hint in doubt
+
+
+@pytest.mark.parametrize(
+    ("name", "minimum", "is_told"), [("podgroup-uid", 1, True), ("podgroup-uid", 2, False), ("j", 1, False)]
+)
+def test_a_group_without_a_stated_minimum_says_where_a_gang_states_it(name: str, minimum: int, is_told: bool) -> None:
+    group = pod_group(name, phase="Running", min_member=minimum)
+    done, waits = pods(name, 2, cpu="4", on="n1"), pods(name, 1, cpu="4", prefix="late")
+    found = explained(cluster(node("n1"), group, done, waits), f"default/{name}")
+    (fact,) = (one for one in found.dominant.facts if "so gang does not hold back the other 1" in one)
+    assert is_told is ("a gang needs annotation scheduling.volcano.sh/group-min-member on its owner" in fact)

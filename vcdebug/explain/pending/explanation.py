@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
@@ -31,7 +30,7 @@ from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, fin
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist
 from vcdebug.explain.pending.contradictions import add_contradictions
-from vcdebug.explain.pending.doubts import cluster_excess, doubt_of_input, doubts_about, qualify_headline, rejected_conf
+from vcdebug.explain.pending.doubts import doubt_of_input, doubts_about, qualify_headline, rejected_conf
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -43,7 +42,7 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
-from vcdebug.explain.pending.gates.other_groups import add_other_groups, role_of
+from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
@@ -58,19 +57,19 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
-from vcdebug.explain.pending.unread_settings import uncounted_roles, unread_tier_names
+from vcdebug.explain.pending.unread_settings import met_minimum_facts, uncounted_roles, unread_tier_names
 from vcdebug.explain.plugins.gang import schedulable_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import QueueName
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import OVERCOMMIT, SLA
+from vcdebug.plugins import SLA
 from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, owner_names
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
@@ -210,44 +209,11 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
     ready, minimum, has_room_cause = view.job.ready_task_num(), view.job.min_available, cause in ROOM_CAUSES
     if view.unplaced_tasks and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
         if ready >= minimum:
-            yield from _met_minimum(view, ready)
+            yield from met_minimum_facts(view, ready)
         elif ready and has_room_cause:
             # A gang that lost pods: what is short is only a part of it.
             required = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires"
             yield f"{required} already {verb_for(ready, 'runs')}."
-
-
-def _met_minimum(view: JobView, ready: int) -> Iterator[str | Advice]:
-    """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
-    met = f"{count_noun(ready, 'ready pod')} {verb_for(ready, 'meets')} minMember {view.job.min_available}"
-    yield f"{met}{_roles_words(view)}, so gang does not hold back the other {len(view.unplaced_tasks)}."
-    excess, group = cluster_excess(view), view.job.pod_group
-    if excess and ENQUEUE in view.actions:
-        yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
-        lower = f"Set overcommit-factor to 1: jobs with more {excess.name} than the cluster has are then not admitted."
-        if OVERCOMMIT in view.recording.conf.plugin_names():
-            yield Advice.from_outside(lower, AdviceHarm.CLUSTER)
-    elif (
-        any(name.startswith("SparkApplication ") for name in owner_names(group.manifest))
-        and group.min_resources is None
-    ):
-        # The driver creates the executors, so minMember has to be 1.
-        where = "SparkApplication: spec.batchSchedulerOptions.resources"
-        effect = "enqueue then admits an application only where all of it fits"
-        yield Advice.from_outside(f"State minResources of the driver and its executors ({where}): {effect}.")
-
-
-def _roles_words(view: JobView) -> str:
-    """` (4 cpu, 1 headgroup; none of gpu: …)`: the roles of ready pods, if a Pending role has none of them."""
-    ready = Counter(role_of(task) for task in view.tasks.values() if task not in view.unplaced_tasks)
-    lacking = [role for role in dict.fromkeys(map(role_of, view.unplaced_tasks)) if role not in ready]
-    group = view.job.pod_group
-    is_judged = group.min_task_member or group.sub_group_policies or view.job.min_available < 2
-    if not all((*ready, *lacking)) or not lacking or is_judged:
-        return ""
-    counts = join_names(f"{number} {role}" for role, number in ready.items())
-    rule = "it counts pods of any role; subGroupPolicy (from v1.14 on) sets a minimum of each"
-    return f" ({counts}; none of {join_names(lacking)}: {rule})"
 
 
 def _admitted_instead(view: JobView) -> Iterator[str | Advice]:

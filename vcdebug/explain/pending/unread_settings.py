@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
-from vcdebug.explain.answer import Advice, Finding
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
+from vcdebug.explain.answer import Advice, AdviceHarm, Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
@@ -17,12 +17,22 @@ from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, TASK_TOPOLOGY
+from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
-from vcdebug.snapshot.manifest import WorkloadFacts, annotations_of, key_of, object_in, object_list, spec_of
+from vcdebug.snapshot.manifest import (
+    MADE_GROUP_PREFIX,
+    WorkloadFacts,
+    annotations_of,
+    key_of,
+    object_in,
+    object_list,
+    owner_names,
+    spec_of,
+)
+from vcdebug.snapshot.workloads import MIN_MEMBER
 
 _PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
 
@@ -187,3 +197,39 @@ def withheld_devices(view: JobView, finding: Finding) -> Iterator[str]:
                 parts.append(f"{node.name} {' of '.join(format_amounts_apart(name, left, amount))} {name}")
     if parts:
         yield f"Fewer devices are allocatable than there are (see their device plugin's log): {join_names(parts, 3)}."
+
+
+def met_minimum_facts(view: JobView, ready: int) -> Iterator[str | Advice]:
+    """Yields that minMember is met, so gang does not block the Pending pods, and what enqueue did not compare."""
+    met = f"{count_noun(ready, 'ready pod')} {verb_for(ready, 'meets')} minMember {view.job.min_available}"
+    excess, group = cluster_excess(view), view.job.pod_group
+    # Volcano's controller makes PodGroups of minMember 1 unless the owner states another one.
+    is_unstated = view.job.name.startswith(MADE_GROUP_PREFIX) and view.job.min_available == 1
+    larger = f"; a gang needs annotation {MIN_MEMBER} on its owner, read from v1.12.0 on" if is_unstated else ""
+    yield f"{met}{_roles_words(view)}, so gang does not hold back the other {len(view.unplaced_tasks)}{larger}."
+    if excess and ENQUEUE in view.actions:
+        yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
+        lower = f"Set overcommit-factor to 1: jobs with more {excess.name} than the cluster has are then not admitted."
+        if OVERCOMMIT in view.recording.conf.plugin_names():
+            yield Advice.from_outside(lower, AdviceHarm.CLUSTER)
+    elif (
+        any(name.startswith("SparkApplication ") for name in owner_names(group.manifest))
+        and group.min_resources is None
+    ):
+        # The driver creates the executors, so minMember has to be 1.
+        where = "SparkApplication: spec.batchSchedulerOptions.resources"
+        effect = "enqueue then admits an application only where all of it fits"
+        yield Advice.from_outside(f"State minResources of the driver and its executors ({where}): {effect}.")
+
+
+def _roles_words(view: JobView) -> str:
+    """` (4 cpu, 1 headgroup; none of gpu: …)`: the roles of ready pods, if a Pending role has none of them."""
+    ready = Counter(role_of(task) for task in view.tasks.values() if task not in view.unplaced_tasks)
+    lacking = [role for role in dict.fromkeys(map(role_of, view.unplaced_tasks)) if role not in ready]
+    group = view.job.pod_group
+    is_judged = group.min_task_member or group.sub_group_policies or view.job.min_available < 2
+    if not all((*ready, *lacking)) or not lacking or is_judged:
+        return ""
+    counts = join_names(f"{number} {role}" for role, number in ready.items())
+    rule = "it counts pods of any role; subGroupPolicy (from v1.14 on) sets a minimum of each"
+    return f" ({counts}; none of {join_names(lacking)}: {rule})"

@@ -142,6 +142,18 @@ def test_the_pods_to_come_are_those_of_the_jobs_templates(cpu: str, spec: dict[s
     assert found.dominant.facts[0].startswith(fact)
 
 
+@pytest.mark.parametrize("used", ["In use on n1 (cpu): default/old-0 8.", ""])
+def test_who_uses_the_room_for_the_pods_to_come_is_told(used: str) -> None:
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    more = pods("old", 1, cpu="8", prefix="more", on="n2") if used else []
+    group = pod_group("wanted", phase="Pending", min_resources={"cpu": "2"})
+    group["metadata"]["ownerReferences"] = [VOLCANO_JOB]
+    hosts = [*CLASSES, node("n1", cpu="8"), node("n2", cpu="8")]
+    found = explain_by_name(replay_cycle(cluster(hosts, old, more, group, conf=conf(PLAIN))), WANTED)
+    assert found.dominant.facts[0].endswith(used or "would fit on n2.")
+    assert bool(used) is ("would not fit now: Insufficient cpu (2 nodes). " in found.dominant.facts[0])
+
+
 # What the PodGroup's minResources say to enqueue
 
 ENQUEUE = conf_of("gang", "overcommit predicates nodeorder", actions="enqueue, allocate")

@@ -20,6 +20,7 @@ from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.pending.room_takers import user_facts
 from vcdebug.explain.plugins import explainer_for, overcommit
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
 from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks, rejection_evidence
@@ -263,7 +264,8 @@ def _count_places(view: JobView, tasks: Sequence[tuple[TaskInfo, int]]) -> str:
         placed += replicas - remaining
         if remaining == replicas and fits.reason_histogram:
             reason, nodes = fits.reason_histogram[0]
-            return f"would not fit now: {reason} ({count_noun(len(nodes), 'node')})."
+            why = f"would not fit now: {reason} ({count_noun(len(nodes), 'node')})."
+            return " ".join((why, *user_facts(fits)))
     if placed >= view.job.min_available:
         return f"would fit on {join_names(node_names)}{_used_capability(view, tasks[0][0])}."
     return f"would not fit now: the nodes have room for {placed}."

@@ -95,7 +95,7 @@ QUESTIONS = (
         ),
         {"held.nvidia.com/gpu": 8, "limit.nvidia.com/gpu": 16},
         ("nvidia.com/gpu: request 2 + allocated 8 + inqueue 8 - elastic 0 > capability 16",),
-        "Delete PodGroup team/second; this releases 100 cpu",
+        "Delete PodGroup team/second and its Pending pod; this releases 100 cpu",
     ),
     Question(
         1295,
@@ -109,7 +109,7 @@ QUESTIONS = (
         "enqueue-held-by-inqueue",
         ("team/big is Inqueue but not placed, and reserves 2 cpu, 4Gi memory, 2 nvidia.com/gpu",),
         {"jobs.holding": 1, "held.nvidia.com/gpu": 2, "limit.nvidia.com/gpu": 2.4},
-        advice="Delete PodGroup team/big; this releases 2 cpu",
+        advice="Delete PodGroup team/big and its Pending pod; this releases 2 cpu",
     ),
     # Amounts of queues.
     Question(
@@ -361,7 +361,7 @@ QUESTIONS = (
         2384,
         "enqueue-held-by-inqueue",
         ("team/second is Inqueue but not placed, and reserves 4 cpu", "would admit its minResources of 1 cpu"),
-        advice="Delete PodGroup team/second; this releases 4 cpu",
+        advice="Delete PodGroup team/second and its Pending pod; this releases 4 cpu",
     ),
     Question(
         2838,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_odds import free_choice
@@ -181,7 +180,7 @@ def test_two_runs_of_one_release_consult_the_same_changes() -> None:
     release, consulted = release_at_tag(SUPPORTED_TAGS[-1]), []
     for _ in range(2):
         listener = ListeningRelease.replayed_at(release)
-        replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
+        replay_cycle(snapshot.with_release(listener))
         consulted.append(list(listener.consulted_changes))
     assert consulted[0] == consulted[1]
 

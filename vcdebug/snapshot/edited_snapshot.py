@@ -162,7 +162,7 @@ def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
 def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
     """The snapshot at another release; raises EditError for a text that is no release."""
     if edit.change == "delete":
-        return replace(snapshot, flags=replace(snapshot.flags, release=NEWEST))
+        return snapshot.with_release(NEWEST)
     text = edit.value.strip("\"'")
     resolved = resolve_release(text)
     if not resolved.readable:

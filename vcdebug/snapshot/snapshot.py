@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from vcdebug.errors import EngineError
 from vcdebug.releases.change import Change
@@ -154,6 +155,10 @@ class Snapshot(Struct):
     def release(self) -> Release:
         """The release that is replayed."""
         return self.flags.release
+
+    def with_release(self, release: Release) -> Snapshot:
+        """The snapshot, to be replayed with the rules of a release that it does not state."""
+        return replace(self, flags=replace(self.flags, release=release))
 
     def shares_list(self, kind: str, other: Snapshot) -> bool:
         """Whether both snapshots share the list object of a kind; an edit of a kind makes a new list."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
+from enum import Enum
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
-
-from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, Flaw, OtherOutcomes
@@ -24,11 +23,9 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, Release, release_at_tag
 from vcdebug.snapshot.object_checks import missing_kinds
-from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.whatif.fixes.fix import SINCE
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
-from vcdebug.whatif.fixes.trial import CostKind, FixTrials, PodPlaces
+from vcdebug.whatif.fixes.trial import CostKind, FixTrials
 from vcdebug.whatif.odds import CycleDraw, cycle_draw, replay_with_seed, tie_before
 
 RUNS_OF_AN_ANSWER, FIRST_RUNS = 12, 3
@@ -36,29 +33,33 @@ NEWEST_PATCHES: Final = tuple(next(tags) for _, tags in groupby(SUPPORTED_TAGS, 
 _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 NAME_RELEASE: Final = "Name yours with --release."
-SCHEDULED, PENDING, CRASHES = "it is scheduled", "it stays Pending", "the scheduler crashes"
-KEEPS_PODS: Final = "it keeps its pods"
-ADMITTED, OTHERWISE_PENDING = "it is admitted", "it is Pending otherwise"
 GRACE: Final = timedelta(seconds=31)
 """Time between two cycles in which evicted pods end: the grace period of most pods, and a second."""
 MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
 
-def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    """The other outcomes of a job, found once; empty if it is unknown, or the snapshot too large for these replays
-    or without a kind of object that decides.
-    """
-    known = _known_outcomes(recording)
-    if job not in known:
-        known[job] = _find_outcomes(recording, job) if job in recording.session.jobs else NO_OTHER_OUTCOMES
-    return known[job]
+class JobDifference(Enum):
+    """How the outcome of a job differs from that of the replayed cycle."""
+
+    SCHEDULED = "it is scheduled"
+    PENDING = "it stays Pending"
+    OTHERWISE_PENDING = "it is Pending for another reason"
+    ADMITTED = "it is admitted"
+    CRASH = "the scheduler crashes"
+    VICTIMS = "other pods are evicted"
 
 
-@per_recording()
-def _known_outcomes(recording: Recording) -> dict[JobId, OtherOutcomes]:
-    """The outcomes found so far."""
-    return {}
+class _Difference(NamedTuple):
+    """A difference, and of other victims which they are."""
+
+    kind: JobDifference
+    victims: str = ""
+
+    @property
+    def text(self) -> str:
+        """What a sentence says of it."""
+        return self.victims or self.kind.value
 
 
 def _may_compare(recording: Recording) -> bool:
@@ -66,15 +67,22 @@ def _may_compare(recording: Recording) -> bool:
     return len(recording) <= MAX_EVENTS and not missing_kinds(recording.snapshot)
 
 
-def _find_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
-    if cut_off_error(recording) is not None or not _may_compare(recording):
+@per_recording()
+def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
+    """The other outcomes of a job; empty if it is unknown, or the snapshot too large for these replays or without a
+    kind of object that decides.
+    """
+    if job not in recording.session.jobs or cut_off_error(recording) is not None or not _may_compare(recording):
         return NO_OTHER_OUTCOMES
     chance = " ".join(filter(None, (_chance_sentence(recording, job), _next_cycle_sentence(recording, job))))
     if not recording.snapshot.release.is_assumed:
         return OtherOutcomes(chance)
     newest = _runs_under(recording, NEWEST_PATCHES, job)
-    if any(_words_by_run(recording, newest, job)):
-        return OtherOutcomes(chance, _release_sentence(recording, job), NAME_RELEASE, _fix_of_older(recording, job))
+    if any(_difference_by_run(recording, newest, job)):
+        runs = _runs_under(recording, SUPPORTED_TAGS, job)
+        differences = _difference_by_run(recording, runs, job)
+        told = _release_sentence(recording, job, runs, differences)
+        return OtherOutcomes(chance, told, NAME_RELEASE, _fix_of_older(recording, job, differences))
     return OtherOutcomes(chance, release_note=AGREEMENT if all(run.draw is not None for run in newest) else "")
 
 
@@ -99,39 +107,47 @@ def _is_certain(recording: Recording, base: CycleDraw, draws: Sequence[CycleDraw
 def _chance_sentence(recording: Recording, job: JobId) -> str:
     """In how many of a few runs with other random choices the job has another outcome; empty if in none."""
     runs, clauses = " runs with other random choices", list[str]()
-    for words, indices in _indices_by_difference(recording, _draws_of_answer(recording), job).items():
-        clauses.append(f"in {len(indices)} of {RUNS_OF_AN_ANSWER}{'' if clauses else runs} {words}")
+    for difference, indices in _indices_by_difference(recording, _draws_of_answer(recording), job).items():
+        clauses.append(f"in {len(indices)} of {RUNS_OF_AN_ANSWER}{'' if clauses else runs} {difference.text}")
     return capitalize_first(f"{join_names(clauses)}: see vcdebug odds.") if clauses else ""
 
 
-def _indices_by_difference(recording: Recording, draws: Sequence[CycleDraw | None], job: JobId) -> dict[str, list[int]]:
-    """The other outcome of the job, in words → indices of the draws that have it."""
+def _indices_by_difference(
+    recording: Recording, draws: Sequence[CycleDraw | None], job: JobId
+) -> dict[_Difference, list[int]]:
+    """The other outcome of the job → indices of the draws that have it."""
     base = cycle_draw(recording)
     # Other evictions matter to a job only if some are made for it, or of its own pods.
     has_evictions = bool(evictions_by_preemptor(recording).get(job) or evictions_by_victim(recording).get(job))
-    words = (
-        (_difference_words(recording, base, draw, job, has_evictions=has_evictions), index)
+    differences = (
+        (_draw_difference(recording, base, draw, job, has_evictions=has_evictions), index)
         for index, draw in enumerate(draws)
         if draw is not None
     )
-    return group_by_key((text, index) for text, index in words if text)
+    return group_by_key((difference, index) for difference, index in differences if difference is not None)
 
 
-def _difference_words(
+def _draw_difference(
     recording: Recording, base: CycleDraw, draw: CycleDraw, job: JobId, *, has_evictions: bool
-) -> str:
-    """The outcome of the job where it is not that of the replayed cycle; empty if it has the same."""
+) -> _Difference | None:
+    """The outcome of the job where it is not that of the replayed cycle; None if it has the same."""
     if draw.panic and not base.panic:
-        return CRASHES
+        return _Difference(JobDifference.CRASH)
     is_placed = job in draw.placed_jobs
     if is_placed != (job in base.placed_jobs):
-        return SCHEDULED if is_placed else PENDING
+        return _Difference(JobDifference.SCHEDULED if is_placed else JobDifference.PENDING)
+    words = _victim_words(recording, base, draw) if has_evictions else ""
+    return _Difference(JobDifference.VICTIMS, words) if words else None
+
+
+def _victim_words(recording: Recording, base: CycleDraw, draw: CycleDraw) -> str:
+    """Which pods are evicted instead of those of the replayed cycle; empty if they are of the same jobs."""
     own, others = _victim_jobs(recording, base), _victim_jobs(recording, draw)
     # Of several victims, that some are other pods of the same jobs is of no consequence.
-    if own == others and has_evictions and {*draw.evicted}.isdisjoint(base.evicted):
+    if own == others and {*draw.evicted}.isdisjoint(base.evicted):
         pods = "another pod" if len(draw.evicted) == 1 else "other pods"
         return f"{pods} of {join_names(sorted(own), 3)} {verb_for(len(draw.evicted), 'is')} evicted"
-    if own == others or not has_evictions:
+    if own == others:
         return ""
     if new := sorted(others - own):
         return f"pods of {join_names(new, 3)} are evicted"
@@ -218,12 +234,8 @@ def _release_runs(recording: Recording) -> list[_ReleaseRun]:
     return []
 
 
-def _snapshot_under(recording: Recording, release: Release) -> Snapshot:
-    return replace(recording.snapshot, flags=replace(recording.snapshot.flags, release=release))
-
-
 def _replay_under(recording: Recording, release: Release) -> Recording:
-    return replay_cycle(_snapshot_under(recording, release))
+    return replay_cycle(recording.snapshot.with_release(release))
 
 
 def _replay_release(recording: Recording, release: Release, job: JobId) -> _ReleaseRun:
@@ -257,44 +269,44 @@ def _read_answer(run: Recording, job: JobId) -> _ReleaseAnswer:
     return _ReleaseAnswer(*words, answer.scheduled, finding.flaws, is_admitted)
 
 
-def _words_by_run(recording: Recording, runs: Sequence[_ReleaseRun], job: JobId) -> list[str]:
-    """The other outcome of the job in each run, or that it is Pending for another reason; empty for the same."""
-    words = [""] * len(runs)
-    for difference, indices in _indices_by_difference(recording, [run.draw for run in runs], job).items():
-        for index in indices:
-            words[index] = difference
+def _difference_by_run(recording: Recording, runs: Sequence[_ReleaseRun], job: JobId) -> list[_Difference | None]:
+    """The other outcome of the job in each run, or that it is Pending for another reason; None for the same."""
+    by_difference = _indices_by_difference(recording, [run.draw for run in runs], job)
+    known = {index: difference for difference, indices in by_difference.items() for index in indices}
     base = _read_answer(recording, job)
     return [
-        known or _answer_difference(base, _answer_of(recording, run, job))
-        for known, run in zip(words, runs, strict=True)
+        known.get(index) or _answer_difference(base, _answer_of(recording, run, job)) for index, run in enumerate(runs)
     ]
 
 
-def _answer_difference(base: _ReleaseAnswer, answer: _ReleaseAnswer) -> str:
+def _answer_difference(base: _ReleaseAnswer, answer: _ReleaseAnswer) -> _Difference | None:
     """How the answer differs though the cycle has the same outcome: jobs without pods are admitted, never placed."""
     if not answer.cause or (base.is_scheduled and answer.is_scheduled):
-        return ""
+        return None
     if answer.is_admitted != base.is_admitted:
-        return ADMITTED if answer.is_admitted else PENDING
+        return _Difference(JobDifference.ADMITTED if answer.is_admitted else JobDifference.PENDING)
     # What an action that is missing would do there is said of the fix that adds it.
     is_same = answer.reason_key == base.reason_key or {answer.cause, base.cause} == {Cause.NOT_CONFIGURED, Cause.MIXED}
-    return "" if is_same else OTHERWISE_PENDING
+    return None if is_same else _Difference(JobDifference.OTHERWISE_PENDING)
 
 
-def _release_sentence(recording: Recording, job: JobId) -> str:
+def _release_sentence(
+    recording: Recording, job: JobId, runs: Sequence[_ReleaseRun], differences: Sequence[_Difference | None]
+) -> str:
     """Under which releases the job has another outcome than by the latest rules, and why."""
-    runs = _runs_under(recording, SUPPORTED_TAGS, job)
-    words_by_tag = enumerate(_words_by_run(recording, runs, job))
     by_reason = group_by_key(
-        ((words, _reason_key(recording, runs[tag], job, words)), tag) for tag, words in words_by_tag if words
+        ((difference, _reason_key(recording, runs[tag], job, difference.kind)), tag)
+        for tag, difference in enumerate(differences)
+        if difference is not None
     )
     tags_by_outcome: dict[str, list[int]] = {}
-    for (words, _), tags in by_reason.items():
-        outcomes = [_describe_outcome(recording, runs[tag], job, words, with_fact=len(by_reason) == 1) for tag in tags]
+    for (difference, _), tags in by_reason.items():
+        with_fact = len(by_reason) == 1
+        outcomes = [_describe_outcome(recording, runs[tag], job, difference, with_fact=with_fact) for tag in tags]
         names = (runs[tag].release.display_name() for tag in tags)
         is_same = len({text.replace(name, "") for text, name in zip(outcomes, names, strict=True)}) == 1
         # Where and how pods are placed can differ: then only that they are is true of each release.
-        outcome = outcomes[0] if is_same or words != SCHEDULED else words
+        outcome = outcomes[0] if is_same or difference.kind is not JobDifference.SCHEDULED else difference.text
         tags_by_outcome.setdefault(outcome, []).extend(tags)
     clauses = [
         f"under {' and under '.join(_tag_ranges(sorted(tags)))} {outcome}" for outcome, tags in tags_by_outcome.items()
@@ -302,28 +314,30 @@ def _release_sentence(recording: Recording, job: JobId) -> str:
     return f"{capitalize_first('; '.join(clauses))}."
 
 
-def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, words: str) -> tuple[str, ...]:
+def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, kind: JobDifference) -> tuple[str, ...]:
     """A key that is equal for runs with the same outcome whose reasons may be told together."""
     answer = _answer_of(recording, run, job)
     if answer.is_scheduled:  # where it is placed is of no consequence
-        return (answer.cause, run.rejection, *map(str, answer.flaws)) if words in (SCHEDULED, PENDING) else ()
+        is_told = kind in (JobDifference.SCHEDULED, JobDifference.PENDING)
+        return (answer.cause, run.rejection, *map(str, answer.flaws)) if is_told else ()
     return (*answer.reason_key, run.rejection)
 
 
-def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words: str, *, with_fact: bool) -> str:
+def _describe_outcome(
+    recording: Recording, run: _ReleaseRun, job: JobId, difference: _Difference, *, with_fact: bool
+) -> str:
     """An outcome with its reason, and with the first fact if `with_fact`."""
     answer, base = _answer_of(recording, run, job), explain_by_name(recording, job)
-    is_placed = base.scheduled
-    if words == SCHEDULED and base.cause_code == Cause.EVICTED:
-        return KEEPS_PODS
-    if words in (SCHEDULED, PENDING, OTHERWISE_PENDING):
+    is_placed, kind, words = base.scheduled, difference.kind, difference.text
+    if kind is JobDifference.SCHEDULED and base.cause_code == Cause.EVICTED:
+        return "it keeps its pods"
+    if kind in (JobDifference.SCHEDULED, JobDifference.PENDING, JobDifference.OTHERWISE_PENDING):
         # A reservation that is never bound counts as a place in the cycle, but not in the answer.
         is_alike = answer.kind_key == _read_answer(recording, job).kind_key
-        pending = (
-            PENDING if is_placed else f"it {answer.state} {'with other figures' if is_alike else 'for another reason'}"
-        )
-        words = SCHEDULED if answer.is_scheduled else pending
-    elif answer.is_scheduled or words == ADMITTED or not answer.cause:
+        otherwise = f"it {answer.state} {'with other figures' if is_alike else 'for another reason'}"
+        pending = JobDifference.PENDING.value if is_placed else otherwise
+        words = JobDifference.SCHEDULED.value if answer.is_scheduled else pending
+    elif answer.is_scheduled or kind is JobDifference.ADMITTED or not answer.cause:
         return words
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
     is_of_release = run.release.display_name() in answer.fact
@@ -332,14 +346,12 @@ def _describe_outcome(recording: Recording, run: _ReleaseRun, job: JobId, words:
     return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 
 
-def _fix_of_older(recording: Recording, job: JobId) -> str:
+def _fix_of_older(recording: Recording, job: JobId, differences: Sequence[_Difference | None]) -> str:
     """The first fix of a placed job under the newest release that leaves it Pending; empty if none is found."""
-    if not explain_by_name(recording, job).scheduled:
+    pending = _Difference(JobDifference.PENDING)
+    if not explain_by_name(recording, job).scheduled or pending not in differences:
         return ""
-    words = _words_by_run(recording, _runs_under(recording, SUPPORTED_TAGS, job), job)
-    if PENDING not in words:
-        return ""
-    release = release_at_tag(SUPPORTED_TAGS[words.index(PENDING)])
+    release = release_at_tag(SUPPORTED_TAGS[differences.index(pending)])
     with disposing(_replay_under(recording, release)) as run:
         search = search_few_fixes(run, explain_by_name(run, job))
         proven = [plan for plan in short_plans(search) if plan.is_proven] if search is not None else []
@@ -354,7 +366,7 @@ def describe_short_plans(recording: Recording, explanation: Explanation, plans: 
 
 def _releases_without_effect(recording: Recording, explanation: Explanation, plan: TriedPlan) -> str:
     """Under which releases a job that is Pending there stays so with the plan; empty if under no newest patch."""
-    is_stated = not recording.snapshot.release.is_assumed or any(SINCE in fix.text for fix in plan.plan.fixes)
+    is_stated = not recording.snapshot.release.is_assumed or any(fix.since for fix in plan.plan.fixes)
     if is_stated or explanation.scheduled or not plan.is_proven or not _may_compare(recording):
         return ""
     failing = _tags_without_effect(recording, explanation, plan, NEWEST_PATCHES)
@@ -370,13 +382,12 @@ def _tags_without_effect(
     recording: Recording, explanation: Explanation, plan: TriedPlan, tags: Sequence[Tag]
 ) -> dict[Tag, bool]:
     """Release under which the job is Pending and stays so with the plan → whether pods are then evicted in vain."""
-    settings = explanation.cause_code, PodPlaces.at_end(recording), explanation.dominant.flaws
+    trials = FixTrials.of_recording(recording, explanation)
     failing: dict[Tag, bool] = {}
     for tag, run in zip(tags, _runs_under(recording, tags, explanation.job), strict=True):
         if run.draw is None or _answer_of(recording, run, explanation.job).is_scheduled:
             continue
-        snapshot = _snapshot_under(recording, release_at_tag(tag))
-        tried = FixTrials(snapshot, explanation.pod or explanation.job, *settings)(plan.plan.all_edits)
+        tried = trials.under(recording.snapshot.with_release(release_at_tag(tag)))(plan.plan.all_edits)
         if tried is None or not tried.is_reached:
             failing[tag] = tried is not None and any(cost.kind is CostKind.EVICTION for cost in tried.costs)
     return failing

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from vcdebug.comparison.cycles import Divergence, compare_cycles
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -80,9 +79,7 @@ class _MixtureRun:
 
     def __init__(self, snapshot: Snapshot, release: Release) -> None:
         listener = ListeningRelease.replayed_at(release)
-        self.recording = require_complete(
-            replay_cycle(replace(snapshot, flags=replace(snapshot.flags, release=listener)))
-        )
+        self.recording = require_complete(replay_cycle(snapshot.with_release(listener)))
         self.consulted_changes = tuple(listener.consulted_changes)
 
     @cached_property

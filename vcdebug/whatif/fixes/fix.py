@@ -120,6 +120,8 @@ class Fix(Struct, frozen=True):
     """What the fix changes, such as a queue's weight; a plan holds at most one fix per aspect."""
     corrects: bool = False
     """Whether the answer names the fault that the fix corrects, so that it is shown even if another cause remains."""
+    since: str = ""
+    """The part of the text that names the first release with what the fix uses; see since_words."""
 
     @property
     def kind(self) -> FixKind:
@@ -163,8 +165,9 @@ def _new_fix(
     kind: FixKind | None = None,
     amount: AmountRange | None = None,
     aspect: str = "",
+    since: str = "",
 ) -> Fix:
-    return Fix(words, edits, harm, causes, amount, stated_kind=kind, aspect=aspect)
+    return Fix(words, edits, harm, causes, amount, stated_kind=kind, aspect=aspect, since=since)
 
 
 job_fix = partial(_new_fix, AdviceHarm.JOB)
@@ -487,10 +490,6 @@ def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
     return next((group for group in groups if f"{group.namespace}/{group.name}" == job), None)
 
 
-SINCE: Final = ", from "
-"""Words in a fix before the release that added what it uses."""
-
-
 def since_words(release: Release, change: Change | None) -> str:
     """`, from v1.15.0 on` for what a change added to later releases, if the snapshot names no release."""
-    return f"{SINCE}{change.fixed_in[0]} on" if change is not None and release.is_assumed else ""
+    return f", from {change.fixed_in[0]} on" if change is not None and release.is_assumed else ""

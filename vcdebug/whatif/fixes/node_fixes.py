@@ -284,7 +284,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
         since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(action))
         words = f'Configuration: actions -> "{actions}" (adds {action}{since})'
-        yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind)
+        yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind, since=since)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:

@@ -395,7 +395,7 @@ def _propose_dry_run_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     words = f"{PREEMPT}: {TOPOLOGY_AWARE_KEY} -> true (predicates is then asked without the victims{since})"
     edit, kind = f"conf:configurations={json.dumps(changed)}", fix.FixKind.ENTITLEMENT
     if arguments != own.get("arguments"):
-        yield fix.cluster_fix(words, edit, causes=(Cause.PHANTOM, *FixCauses.FILTER), kind=kind)
+        yield fix.cluster_fix(words, edit, causes=(Cause.PHANTOM, *FixCauses.FILTER), kind=kind, since=since)
 
 
 def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction) -> Iterator[fix.Fix]:
@@ -410,7 +410,7 @@ def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction)
             since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(name))
             words = f'Configuration: actions -> "{actions}" ({name} instead of {eviction.action}{since})'
             edit, kind = f'conf:actions="{actions}"', fix.FixKind.ENTITLEMENT
-            yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect="actions")
+            yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect="actions", since=since)
 
 
 def _propose_protection_fixes(situation: fix.FixSituation, evictions: Sequence[Eviction]) -> Iterator[fix.Fix]:

@@ -150,6 +150,10 @@ class FixTrials:
         trials._base_recording = trials._latest_recording = recording
         return trials
 
+    def under(self, snapshot: Snapshot) -> FixTrials:
+        """Trials of the same job, compared with the same cycle, on another form of the snapshot."""
+        return FixTrials(snapshot, self._subject_name, self._cause, self._base_waiting, self._flaws)
+
     def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces, Sequence[Flaw]]]:
         """Pickle without the recording; another process reuses the recording of its own first trial."""
         return FixTrials, (self._snapshot, self._subject_name, self._cause, self._base_waiting, self._flaws)

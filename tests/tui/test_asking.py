@@ -142,7 +142,7 @@ async def test_a_node_answers_first_why_it_rejects_the_pod() -> None:
         assert "Why does gpu-a100-01 reject this pod?" in desk.screen()
         await desk.press("enter")
         await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the answer is there")
-        assert "gpu-a100-01 (and 6 more nodes): Insufficient nvidia.com/gpu" in desk.screen()
+        assert "gpu-a100-01 (and 5 more nodes): Insufficient nvidia.com/gpu" in desk.screen()
         row, rest = next(two for two in pairwise(desk.screen().splitlines()) if "✗  nvidia.com/gpu" in two[0])
         assert row.index("idle 2") == rest.index("InitResreq")
 

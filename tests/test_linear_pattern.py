@@ -1,9 +1,11 @@
 """Patterns match as in Go's regexp, in time linear in the length of the text."""
 
+from itertools import product
+
 import pytest
 
 from tests.effort import at_most
-from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.linear_pattern import PatternError, TextSearch, compile_pattern
 
 MATCHES = [
     ("^node-[0-9]+$", "node-12", True),
@@ -68,3 +70,35 @@ def test_patterns_that_go_rejects_are_rejected(pattern: str) -> None:
 def test_no_pattern_backtracks(pattern: str) -> None:
     with at_most(seconds=1):
         assert compile_pattern(pattern)("a" * 10_000 + "!") is False
+
+
+SEARCHED = [
+    "",
+    "a",
+    "^",
+    "$",
+    "^$",
+    "a$|^b",
+    "b*",
+    "a.b",
+    "[ab]{2}",
+    "[^a]",
+    "a[^b]a",
+    r"a\sb",
+    r"\Aa",
+    r"b\z",
+    r"\bb",
+    "(?s)a.b",
+]
+SEARCHED += ["(?-m)^a", "a\tb", "[\t-a]", "é", "[[:^alpha:]]", "(a|b)a", "^[^b]*$"]
+
+
+@pytest.mark.parametrize("pattern", SEARCHED)
+@pytest.mark.parametrize("signs", ["ab ", "aB\té", "a\n"])
+@pytest.mark.parametrize("cased", [True, False])
+def test_texts_that_are_searched_together_are_those_that_match_alone(pattern: str, signs: str, cased: bool) -> None:
+    texts = ["".join(chosen) for size in range(4) for chosen in product(signs, repeat=size)]
+    matches = compile_pattern(pattern, cased=cased)
+    alone = [index for index, text in enumerate(texts) if matches(text)]
+    assert alone == [*TextSearch(pattern, cased=cased).find(texts)]
+    assert [] == [*TextSearch(pattern, cased=cased).find([])]

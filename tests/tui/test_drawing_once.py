@@ -297,3 +297,46 @@ async def test_garbage_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(terminal, "REST_SECONDS", 0.01)
         await desk.press("s")
         await desk.until(lambda: [1] == collected, "the garbage of all four keys is collected at once")
+
+
+async def test_another_focus_draws_the_border_of_a_panel_and_the_line_of_its_cursor() -> None:
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("s", "1")
+        await desk.until_at_rest()
+        flow, layouts = desk.panel("flow"), list[object]()
+        desk.main.screen_layout_refresh_signal.subscribe(flow, layouts.append, immediate=True)
+        drawn: list[int] = []
+        render_line = flow.render_line
+
+        def noted(y: int) -> Strip:
+            drawn.append(y)
+            return render_line(y)
+
+        flow.render_line = noted  # type: ignore[method-assign]
+        for key in ("5", "1"):
+            drawn.clear()
+            await desk.press(key)
+            await desk.until_at_rest()
+            assert (1, []) == (len(drawn), layouts)
+            assert "heavy" == desk.panel("jobs" if key == "5" else "flow").styles.border_top[0]
+            assert "solid" == desk.panel("flow" if key == "5" else "jobs").styles.border_top[0]
+
+
+@pytest.mark.parametrize("theme", ["light", "nord"])
+async def test_another_theme_draws_all_lines_and_the_border_of_the_focus(theme: str) -> None:
+    async with opened("preempt-works", WIDE) as desk:
+        await desk.press("s", "1")
+        await desk.until_at_rest()
+        flow = desk.panel("flow")
+        before, drawn = flow.styles.border_title_color, list[int]()
+        render_line = flow.render_line
+
+        def noted(y: int) -> Strip:
+            drawn.append(y)
+            return render_line(y)
+
+        flow.render_line = noted  # type: ignore[method-assign]
+        await desk.press("colon", *f"theme {theme}", "enter")
+        await desk.until_at_rest()
+        assert {*range(flow.size.height)} <= {*drawn}
+        assert before != flow.styles.border_title_color

@@ -9,7 +9,7 @@ import select
 import threading
 from codecs import getincrementaldecoder
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from functools import partial
 from time import monotonic
@@ -63,8 +63,10 @@ class TypeAhead:
         self._give = deliver
         self._must_wait = must_wait
         self._waiting_keys: deque[events.Key] = deque()
-        self._turn_number = 0
-        """The number of the current key; callbacks of earlier keys are ignored."""
+        self._pumps: Iterator[MessagePump] = iter(())
+        """The pumps that the current key's callback has still to pass; callbacks of earlier keys are ignored."""
+        self._follow: Callable[[], None] = self._finish_key
+        """The current key's callback."""
         self._limit: Timer | None = None
         self._collection: Timer | None = None
         self._is_delivering = False
@@ -84,34 +86,37 @@ class TypeAhead:
         if self._is_delivering or not self._waiting_keys or self._must_wait(self._waiting_keys[0]):
             return
         self._is_delivering = True
-        self._turn_number += 1
         self._awaited_pump = self._app
         self._start_timer()
         self._app.call_later(self._deliver_key, self._waiting_keys.popleft())
 
     async def _deliver_key(self, key: events.Key) -> None:
-        path = self._focus_path()
+        pumps = self._pumps = self._pumps_to_pass(self._focus_path())
+        # One callback for all queues: Textual inspects the signature of each new one.
+        self._follow = partial(self._follow_key, pumps)
         self._frame_delay.enter_context(self._app.batch_update())
         await self._give(key)
-        self._follow_key(self._turn_number, path, FOLLOW_LAPS)
+        self._follow()
+
+    def _pumps_to_pass(self, path: Iterable[MessagePump]) -> Iterator[MessagePump]:
+        """The message pumps of a key's path, then those of the later passes, whose focus may be another one."""
+        yield from path
+        for _ in range(FOLLOW_LAPS - 1):
+            yield from self._focus_path()
 
     def _focus_path(self) -> tuple[MessagePump, ...]:
         """The message pumps that a key passes, from the focused widget up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
-    def _follow_key(self, turn: int, path: tuple[MessagePump, ...], laps: int) -> None:
-        if turn != self._turn_number or not self._is_delivering:
+    def _follow_key(self, pumps: Iterator[MessagePump]) -> None:
+        if pumps is not self._pumps:
             return
-        while path:
-            pump, path = path[0], path[1:]
+        for pump in pumps:
             self._awaited_pump = pump
-            # A closed queue rejects call_later: the callback then goes to the next widget up the tree.
-            if pump.call_later(self._follow_key, turn, path, laps):
+            # A closed queue rejects the callback, which then goes to the next widget up the tree.
+            if pump.post_message(events.Callback(self._follow)):
                 return
-        if laps > 1:
-            self._follow_key(turn, self._focus_path(), laps - 1)
-        else:
-            self._finish_key()
+        self._finish_key()
 
     def _start_timer(self) -> None:
         self._limit = self._app.set_timer(FOLLOW_TIMEOUT_SECONDS, self._check_follower)
@@ -129,7 +134,7 @@ class TypeAhead:
         if self._collection is not None:
             self._collection.stop()
         self._collection = self._app.set_timer(REST_SECONDS, partial(gc.collect, 1))
-        self._limit, self._awaited_pump, self._is_delivering = None, None, False
+        self._limit, self._awaited_pump, self._is_delivering, self._pumps = None, None, False, iter(())
         self._frame_delay.close()
         self._app.screen.check_idle()  # the end of a batch wakes only the app, and the screen draws
         self.deliver_waiting()

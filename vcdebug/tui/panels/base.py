@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 from weakref import ref
 
 from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 from textual import events, on
 from textual.binding import Binding
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import reactive
 from textual.screen import Screen
 
@@ -39,7 +39,6 @@ class Panel(Grid):
     DEFAULT_CSS = """
     Panel { border-top: solid $foreground 35%; border-title-color: $foreground; }
     Panel.-ruled { border-left: solid $foreground 35%; }
-    Panel:focus { border-top: heavy $accent; border-title-style: bold; border-title-color: $text-accent; }
     """
 
     moment: reactive[DebuggerState | None] = reactive(None, repaint=False)
@@ -49,6 +48,8 @@ class Panel(Grid):
     """The size with the frame; that of the panel's place until Textual reports it."""
     drawn_size = Size(0, 0)
     """The size for which the moment is drawn; zero if another one is."""
+    _drawn_look: object = None
+    """The colours and the rule of the lines as they were drawn last."""
     _drawn_event = -1
     _frame_title: str | None = None
     """The title in the frame."""
@@ -81,6 +82,30 @@ class Panel(Grid):
             self.show_vertical_scrollbar = self.vertical_scrollbar.display = needs_bar
             self.vertical_scrollbar.window_virtual_size = size.height
         self.virtual_size, self.scroll_y = size, self.scroll_y  # the offset is kept within the content
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draw again: without regions the upper border and the lines that differ, in other colours all lines.
+
+        Textual asks for the whole widget whenever the focus or the title changes.
+        """
+        styles = self.styles
+        look = self.app.theme, styles.color, styles.background, styles.border_left
+        if repaint and not regions and look == self._drawn_look:
+            regions = (Region(0, -1, self.outer_size.width, 1),)
+            self.request_redraw()
+        self._drawn_look = look
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Mark the panel with the focus; by a rule for `:focus`, all of its styles and its scroll bar would be new."""
+        colors, styles = self.app.theme_variables, self.styles
+        styles.border_top = ("heavy", colors["accent"]) if has_focus else styles.base.border_top
+        styles.border_title_color = colors["text-accent"] if has_focus else None
+        styles.border_title_style = "bold" if has_focus else None
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self.watch_has_focus(self.has_focus)  # in the colours of another theme
 
     def on_mount(self) -> None:
         if self._frame_title is None:

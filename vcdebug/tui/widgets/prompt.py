@@ -90,6 +90,9 @@ class Line(SettledInput, inherit_bindings=False):
         binding for binding in Input.BINDINGS if isinstance(binding, Binding) and binding.key != "enter"
     ]
 
+    def watch_has_focus(self, _: bool) -> None:
+        """Keep the styles: the field is shown only with the focus."""
+
 
 class PromptRow(Horizontal):
     """The line with the sign and the input field."""
@@ -108,8 +111,9 @@ class Prompt(Vertical):
     Prompt #sign { width: auto; text-style: bold; }
     Prompt #offers { width: 100%; height: 1; padding: 0 1; color: $text-muted; display: none; }
     Prompt.-offers #offers { display: block; }
-    Prompt Line { width: 1fr; border: none; height: 1; padding: 0; background: $background; }
-    Prompt Line:focus { border: none; }
+    Prompt Line {
+        width: 1fr; border: none; height: 1; padding: 0; background: $background; background-tint: $foreground 5%;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "enter", "do it", id="line.enter"),

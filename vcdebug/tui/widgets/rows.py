@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Final, Literal, overload
 
 from msgspec import Struct
 
-from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.linear_pattern import PatternError, TextSearch
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, rank_texts
 from vcdebug.views.table import Row, RowsOnDemand, position_of
 
@@ -94,8 +95,7 @@ class FilterHits:
             self.indexes.extend(indexes)
             return
         texts = self.texts.original_texts if self.filter.matches_case else self.texts.lowered_texts
-        test = self.filter.test
-        self.indexes.extend([index for index in indexes if test(texts[index])])
+        self.indexes.extend([indexes[place] for place in self.filter.find([texts[index] for index in indexes])])
 
 
 class PickedRows(Sequence[Row]):
@@ -225,8 +225,20 @@ class RowFilter(Struct, frozen=True):
     inverse: bool
     matches_case: bool
     """Whether case matters; else the text is lowered before the test."""
-    test: Callable[[str], bool]
+    search: TextSearch | Callable[[str], bool]
+    """Finds texts with the body, or tests one."""
     note: str = ""
+
+    def find(self, texts: Sequence[str]) -> Sequence[int]:
+        """The indexes of the texts that pass."""
+        if isinstance(self.search, TextSearch):
+            found = self.search.find(texts)
+        else:
+            found = [index for index, text in enumerate(texts) if self.search(text)]
+        if not self.inverse:
+            return found
+        excluded = frozenset(found)
+        return [index for index in range(len(texts)) if index not in excluded]
 
     def is_narrower_than(self, earlier: RowFilter) -> bool:
         """Whether every row that passes this one passes the earlier one too."""
@@ -250,21 +262,18 @@ def parse_filter(text: str) -> RowFilter:
         body = body.removeprefix("~").removeprefix("-f ").strip()
     cased = any(letter.isupper() for letter in _ESCAPED.sub("", body))
     if fuzzy:
-        letters = body.replace(" ", "")
-        return RowFilter(
-            body, "fuzzy", inverse, cased, _maybe_inverted(lambda text: _holds_letters(text, letters), inverse)
-        )
+        return RowFilter(body, "fuzzy", inverse, cased, partial(_holds_letters, body.replace(" ", "")))
     if not _SPECIAL_SIGNS.search(body):
         return _plain_filter(body, inverse, cased)
     try:
         # Not `re`: a typed pattern could backtrack for minutes.
-        matches = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
+        search = TextSearch(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
     except PatternError:
         return _plain_filter(body, inverse, cased, PLAIN_TEXT_NOTE)
-    return RowFilter(body, "expression", inverse, cased, _maybe_inverted(matches, inverse))
+    return RowFilter(body, "expression", inverse, cased, search)
 
 
-def _holds_letters(text: str, letters: str) -> bool:
+def _holds_letters(letters: str, text: str) -> bool:
     """Whether the text contains the letters in this order, not necessarily adjacent."""
     # `in` consumes the iterator up to the letter, so each search starts after the last one.
     remaining = iter(text)
@@ -275,11 +284,5 @@ def _plain_filter(body: str, inverse: bool, cased: bool, note: str = "") -> RowF
     """A filter for plain text, in which a space also matches the separator of two cells."""
     if " " in body:
         pattern = re.compile(re.escape(body).replace("\\ ", r"\s"))
-        return RowFilter(body, "plain", inverse, cased, _maybe_inverted(pattern.search, inverse), note)
-    return RowFilter(body, "plain", inverse, cased, _maybe_inverted(lambda text: body in text, inverse), note)
-
-
-def _maybe_inverted(matches: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
-    if inverse:
-        return lambda text: not matches(text)
-    return lambda text: bool(matches(text))
+        return RowFilter(body, "plain", inverse, cased, lambda text: pattern.search(text) is not None, note)
+    return RowFilter(body, "plain", inverse, cased, lambda text: body in text, note)

@@ -341,7 +341,7 @@ def _describe_outcome(
         return words
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
     is_of_release = run.release.display_name() in answer.fact
-    is_told = answer.flaws or (with_fact and (is_placed or is_of_release))
+    is_told = (answer.flaws and is_of_release) or (with_fact and (answer.flaws or is_placed or is_of_release))
     says_more = answer.fact and not run.rejection and is_told
     return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from vcdebug.explain.answer import Histogram, histogram
-from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.kube.affinity_terms import AffinityTerm
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -160,6 +160,34 @@ def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[DimensionRo
     """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
     exhausted = [room for room in dimension_rooms(recording, seq) if room.nodes]
     return sorted(exhausted, key=lambda exhausted_dimension: -len(exhausted_dimension.nodes))
+
+
+def seeks_victims(recording: Recording, seq: Seq) -> bool:
+    """Whether the action at an event seeks victims pod by pod; its search for nodes requires no free room.
+
+    Upstream: framework/session.PredicateForPreemptAction, which tests no resources.
+    """
+    action = recording.span_tree.span_around(seq, Level.ACTION)
+    return action is not None and recording.conf.facts_of(action.name).evicts_by_pod
+
+
+def candidates_without_room(recording: Recording, seq: Seq) -> frozenset[NodeName]:
+    """The nodes that a search for victims keeps although they have no room now."""
+    event = recording.event_at(seq)
+    if not isinstance(event, PredicateEvent) or not seeks_victims(recording, seq):
+        return frozenset()
+    kept = frozenset(recording.node_names[row] for row in event.feasible.tolist())
+    return kept.intersection(first_shortages(recording, seq))
+
+
+@per_recording(most=16)
+def first_shortages(recording: Recording, seq: Seq) -> Mapping[NodeName, tuple[str, float, float]]:
+    """Node without room -> (the first dimension that it lacks, its future idle, the request), in upstream's order."""
+    shortages: dict[NodeName, tuple[str, float, float]] = {}
+    for room in dimension_rooms(recording, seq):
+        for shortage in room.nodes:
+            shortages.setdefault(shortage.node, (room.dimension, shortage.available, room.request))
+    return shortages
 
 
 def format_requirement(requirement: Requirement) -> str:

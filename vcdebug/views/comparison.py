@@ -123,7 +123,7 @@ def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
 def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | None) -> Line:
     if side is None:
         return make_line(f"{word}  nothing more of this kind")
-    headline = event_headline(side.event)
+    headline = event_headline(recording, side.seq)
     location = " > ".join(path_words(recording, side.seq)) or "cycle"
     return make_line(
         f"{word}  ",
@@ -136,11 +136,11 @@ def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | No
     )
 
 
-def side_cell(side: cycles.DivergenceSide | None) -> Piece:
+def side_cell(recording: Recording, side: cycles.DivergenceSide | None) -> Piece:
     """The event of one side in words; a note if that side has no such event."""
     if side is None:
         return muted_piece("nothing more of this kind")
-    headline = event_headline(side.event)
+    headline = event_headline(recording, side.seq)
     return Piece(f"{headline.event_text}  {headline.outcome.text}".rstrip(), headline.outcome.style)
 
 
@@ -270,7 +270,10 @@ def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
 def _iter_divergence_rows(sides: RecordingPair, title: str, divergence: cycles.Divergence) -> Iterator[Row]:
     events = divergence.before, divergence.after
     seqs = events[0].seq if events[0] else 0, events[1].seq if events[1] else 0
-    before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(events, seqs, strict=True))
+    before, after = (
+        _cell_with_event(side_cell(recording, side), seq)
+        for recording, side, seq in zip(sides, events, seqs, strict=True)
+    )
     yield _side_row(seqs, title, (Piece(title, "title"), before, after))
     questions = question_of(events[0]), question_of(events[1])
     if any(questions):

@@ -259,7 +259,7 @@ def _shorten_within_job(job: str, text: str) -> str:
 
 def _run_words(recording: Recording, run: EventRun) -> tuple[str, Piece]:
     events = [recording.event_at(seq) for seq in range(run.first, run.last + 1)]
-    words = event_headline(events[-1])
+    words = event_headline(recording, run.last)
     if len(events) == 1:
         return words.event_text, words.outcome
     hooks = [event for event in events if isinstance(event, HookEvent)]

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from vcdebug.amount_text import count_noun, format_count, format_number
 from vcdebug.debugger.cursor import steps_inside
+from vcdebug.explain.predicate_reasons import seeks_victims
 from vcdebug.framework import hooks, record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
@@ -95,8 +96,11 @@ def _boolean_piece(point: str, result: bool) -> Piece:
     return Piece(f"{YES} {yes}", "good") if result else Piece(f"{NO} {no}", "bad")
 
 
-def event_headline(event: record.Event) -> Headline:
+def event_headline(recording: Recording, seq: Seq) -> Headline:
     """What happened at an event and its outcome, in a few words."""
+    event = recording.event_at(seq)
+    if isinstance(event, PredicateEvent):
+        return Headline("predicates", passing_piece(recording, seq, event, of_tried=True))
     return _HEADLINES[type(event)](event)
 
 
@@ -105,10 +109,16 @@ def _hook_headline(event: record.HookEvent) -> Headline:
     return Headline(event.point, Piece(f"{event.plugin} {said.text}", said.style))
 
 
-def _predicate_headline(event: record.PredicateEvent) -> Headline:
-    fitting = len(event.feasible)
-    words = f"{YES if fitting else NO} {fitting}/{event.processed} pass"
-    return Headline("predicates", Piece(words, "good" if fitting else "bad"))
+def passing_piece(recording: Recording, seq: Seq, event: PredicateEvent, *, of_tried: bool = False) -> Piece:
+    """How many nodes pass; in a search for victims they are candidates, which need no free room."""
+    passing, of_words = len(event.feasible), f"/{event.processed}" if of_tried else ""
+    words = "candidates" if seeks_victims(recording, seq) else "pass"
+    return Piece(f"{YES if passing else NO} {passing}{of_words} {words}", "good" if passing else "bad")
+
+
+def fit_piece(is_without_room: bool) -> Piece:
+    """The verdict on a node that passes the predicates; `is_without_room`: of a search that requires no free room."""
+    return Piece("candidate: no room needed") if is_without_room else Piece("fits", "good")
 
 
 def _best_headline(event: record.BestEvent) -> Headline:
@@ -141,7 +151,6 @@ _HEADLINES: Final[Mapping[type, Callable[..., Headline]]] = {
     record.PopEvent: lambda event: Headline(
         f"pop {event.kind} {bare_name(event.name)}", muted_piece(f"{event.left} left")
     ),
-    record.PredicateEvent: _predicate_headline,
     record.ScoreEvent: lambda event: Headline("scores", muted_piece(count_noun(len(event.rows), "node"))),
     record.BestEvent: _best_headline,
     record.RandomEvent: lambda event: Headline(f"random below {event.n}", muted_piece("0")),

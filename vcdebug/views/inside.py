@@ -14,6 +14,7 @@ from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import AskedNode, asked_node_at, is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.explain.plugins.predicates import prepared_filters
+from vcdebug.explain.predicate_reasons import candidates_without_room, reasons_text
 from vcdebug.framework.record import BestEvent, HookEvent, PopEvent, PredicateEvent, ScoreEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import FitStatus
@@ -22,7 +23,7 @@ from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
-from vcdebug.views.headline import answer_piece, bare_name, short_part
+from vcdebug.views.headline import answer_piece, bare_name, fit_piece, short_part
 from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
@@ -244,8 +245,9 @@ NOTHING_TRIED = "no node was tried"
 
 
 def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
-    """PreFilter's results, then one node for each set of reasons, then one that fits."""
-    groups = _reason_groups(recording, event)
+    """PreFilter's results, then one node for each set of reasons, then one that passes with room, and one without."""
+    roomless = candidates_without_room(recording, seq)
+    groups = _reason_groups(recording, event, roomless)
     visited = [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
     asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
     if asked is None:
@@ -253,7 +255,8 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
     hits = checks.cache_hits(recording, seq)
     rows = list(_iter_prefilter_rows(asked))
     for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
-        rows += _iter_group_rows(recording, seq, number, statuses, nodes, hits)
+        reason = Piece(reasons_text(statuses), "bad") if statuses else fit_piece(nodes[0] in roomless)
+        rows += _iter_group_rows(recording, seq, number, reason, nodes, hits)
     words = make_line(muted_piece("each plugin asked again, in the session as it stood then"))
     head = (words, *_iter_cache_lines(recording, event, hits))
     return Table(f"{title} of the predicates for {bare_name(event.task)}", CHECK_COLUMNS, rows, header=head)
@@ -298,13 +301,15 @@ def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
     return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, results)]
 
 
-def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
-    """(reasons, nodes with them), the most frequent first; the fitting nodes last."""
+def _reason_groups(
+    recording: Recording, event: PredicateEvent, roomless: frozenset[NodeName]
+) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
+    """(reasons, nodes with them), the most frequent first; the nodes that pass last, those without room apart."""
     failed = [recording.node_names[row] for row in event.failed.tolist()]
     nodes_by_reasons = group_by_key((checks.statuses_of(recording, event, name), name) for name in failed)
     groups = sorted(nodes_by_reasons.items(), key=lambda entry: -len(entry[1]))
-    fitting = [recording.node_names[row] for row in event.feasible.tolist()]
-    return [*groups, *([((), fitting)] if fitting else [])]
+    fitting = group_by_key((name in roomless, name) for name in map(recording.node_names.__getitem__, event.feasible))
+    return [*groups, *(((), nodes) for nodes in fitting.values())]
 
 
 def _iter_cache_lines(
@@ -342,14 +347,13 @@ def _iter_group_rows(
     recording: Recording,
     seq: Seq,
     number: int,
-    statuses: tuple[FitStatus, ...],
+    reason: Piece,
     nodes: Sequence[NodeName],
     hits: dict[NodeName, checks.CacheHit],
 ) -> Iterator[Row]:
     node, more_words = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-    reason = ", ".join(status.reason for status in statuses) or "fits"
-    words = Piece(f"{reason}{more_words}", "bad" if statuses else "good")
-    yield _verdict_row(f"group {number}", node, words, fits=not statuses, subject=("node", node))
+    words = Piece(f"{reason.text}{more_words}", reason.style)
+    yield _verdict_row(f"group {number}", node, words, fits=reason.style != "bad", subject=("node", node))
     # For a cached refusal, the checks are those of the earlier event that filled the cache.
     hit = hits.get(node)
     if hit is not None:

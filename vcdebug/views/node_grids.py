@@ -1,33 +1,41 @@
 """Views of predicate, score and choice events: nodes by reason, nodes by plugin, the best nodes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_amount, format_number, join_names, short_name
+from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, format_number, join_names, short_name
 from vcdebug.explain.decisions.equations import (
+    NO_ROOM_REQUIRED,
     compare_summands,
     inner_parts,
     order_by_total,
     scores_before,
     summands_of,
 )
-from vcdebug.explain.predicate_reasons import DimensionRoom, exhausted_dimensions
+from vcdebug.explain.predicate_reasons import (
+    DimensionRoom,
+    candidates_without_room,
+    exhausted_dimensions,
+    first_shortages,
+    reasons_text,
+)
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
+from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import bare_name, short_part
+from vcdebug.views.headline import bare_name, fit_piece, passing_piece, short_part
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, empty_table, table_columns
 
 BAR_SIGN = "█"
-BAR_WIDTH = 10
+BAR_WIDTH = 6
 UNTRIED = "not tried"
 OTHERS_SIGN = "#"
 """The sign of reasons after Z."""
@@ -44,9 +52,9 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     reasons = _count_reasons(recording, event)
     letters = _assign_letters(reasons)
     columns = (
-        *table_columns("node@", ""),
+        *table_columns("reason or node@", "pass"),
         Column("".join(dict.fromkeys(letter[0] for letter in letters.values()))),
-        *table_columns("reason~24"),
+        *table_columns("short of", "reason~24"),
     )
     is_reserved = recording.timeline.state_at(seq).tasks[event.task].status is TaskStatus.PIPELINED
     short_rows = () if is_reserved else _iter_short_rows(recording, seq)
@@ -54,13 +62,21 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     first = len(bars)
-    rows = RowsOnDemand(keys, lambda i: bars[i] if i < first else _node_row(recording, *verdicts[i - first], letters))
-    fitting, tried = len(event.feasible), count_noun(event.processed, "node")
+    roomless = candidates_without_room(recording, seq)
+
+    short_of = {} if is_reserved else first_shortages(recording, seq)
+
+    def node_row(index: int) -> Row:
+        row, code = verdicts[index - first]
+        return _node_row(recording, row, code, letters, short_of, roomless)
+
+    rows = RowsOnDemand(keys, lambda i: bars[i] if i < first else node_row(i))
     untried = event.considered - event.processed
     head = make_line(
-        Piece(f"{YES if fitting else NO} {fitting} pass", "good" if fitting else "bad"),
-        f"  of {tried} tried" + (f", {untried} {UNTRIED}" if untried else ""),
-        muted_piece("   a letter is a reason, ✗ marks its nodes" if letters else ""),
+        passing_piece(recording, seq, event),
+        f"  of {count_noun(event.processed, 'node')} tried" + (f", {untried} {UNTRIED}" if untried else ""),
+        muted_piece("   ✗ under a letter: for that reason" if letters else ""),
+        muted_piece(f"   {NO_ROOM_REQUIRED}" if roomless else ""),
         muted_piece("   the node that was reserved for it in an earlier cycle" if is_reserved else ""),
     )
     return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)
@@ -93,40 +109,42 @@ def _crossed_signs(letters: ReasonLetters, reasons: Sequence[FitStatus]) -> str:
 def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: ReasonLetters) -> Iterator[Row]:
     """A row per reason, and one for the nodes that were not tried."""
     untried, blank = event.considered - event.processed, muted_piece("")
-    # One scale for all bars, also for nodes that were not tried.
-    largest = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
         plugin_words = f"  {status.plugin}" if status.plugin else ""
         kind = f"  ({_CODES[status.code]})" if status.code in _CODES and status.code != 2 else ""
-        count = Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, largest)}", "accent")
-        cells = (count, blank, blank, Piece(f"{status.reason}{plugin_words}{kind}"))
+        count = Piece(f"{letters[status]:<3} {size:>4} {_count_bar(size, event.considered)}", "accent")
+        cells = (count, blank, blank, blank, Piece(f"{status.reason}{plugin_words}{kind}"))
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
-        words = muted_piece(f"{_count_bar(untried, largest)} {UNTRIED}: enough nodes were found")
-        cells = (muted_piece(f"{SKIPPED} {count_noun(untried, 'node')}"), blank, blank, words)
+        words = muted_piece(f"{_count_bar(untried, event.considered)} {UNTRIED}: enough nodes were found")
+        cells = (muted_piece(f"{SKIPPED} {count_noun(untried, 'node')}"), blank, blank, blank, words)
         yield Row(UNTRIED, cells, subject=(REASON, UNTRIED))
 
 
 def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """A row per dimension that any visited node lacks, whether or not predicates named it."""
     event = recording.event_at(seq)
-    feasible = event.feasible.tolist() if isinstance(event, PredicateEvent) else []
-    accepted = {recording.node_names[row] for row in feasible}
+    assert isinstance(event, PredicateEvent)
+    nodes, roomless = recording.session.nodes, candidates_without_room(recording, seq)
     for lack in exhausted_dimensions(recording, seq):
-        bar = _count_bar(len(lack.nodes), len(lack.amounts))
+        bar = _count_bar(len(lack.nodes), event.considered)
         name = short_name(lack.dimension)
-        request = format_amount(lack.dimension, lack.request)
-        largest = format_amount(lack.dimension, max(lack.amounts.values()))
-        # An action that evicts lets nodes pass that have no free room.
-        later = " (evictions may free it)" if any(node.node in accepted for node in lack.nodes) else ""
-        words = f"short of {name}{later}: {request} asked, the most on a node is {largest}"
+        most = max(short.available for short in lack.nodes)
+        largest, request = format_amounts_apart(lack.dimension, most, lack.request)
+        freeable = [
+            short.node
+            for short in lack.nodes
+            if short.node in roomless and at_most(lack.request, nodes[short.node].allocatable.get(lack.dimension))
+        ]
+        words = f"evictions may free {len(freeable)} of {len(lack.nodes)}" if freeable else f"short of {name}"
         count = Piece(f"{name[:3]:<3} {len(lack.nodes):>4} {bar}", "accent")
-        cells = (count, muted_piece(""), muted_piece(""), Piece(words))
+        blank = muted_piece("")
+        cells = (count, blank, blank, Piece(f"≤ {largest} < {request}"), Piece(words))
         yield Row(f"{SHORT_OF} {lack.dimension}", cells, subject=(SHORT_OF, lack.dimension))
 
 
-def _count_bar(size: int, largest: int) -> str:
-    return BAR_SIGN * max(1, round(size * BAR_WIDTH / largest))
+def _count_bar(size: int, nodes: int) -> str:
+    return BAR_SIGN * max(1, round(size * BAR_WIDTH / max(nodes, 1)))
 
 
 def _node_verdicts(
@@ -148,16 +166,27 @@ def _untried_rows(recording: Recording, event: PredicateEvent) -> list[NodeRow]:
     return np.flatnonzero(~tried).tolist() if event.considered > event.processed else []
 
 
-def _node_row(recording: Recording, row: NodeRow, code: int, letters: ReasonLetters) -> Row:
+def _node_row(
+    recording: Recording,
+    row: NodeRow,
+    code: int,
+    letters: ReasonLetters,
+    short_of: Mapping[NodeName, tuple[str, float, float]],
+    roomless: frozenset[NodeName],
+) -> Row:
     name = recording.node_names[row]
     if code < 0:
-        cells = (Piece(name), muted_piece(SKIPPED), muted_piece(""), muted_piece(UNTRIED))
+        cells = (Piece(name), muted_piece(SKIPPED), muted_piece(""), muted_piece(""), muted_piece(UNTRIED))
         return Row(name, cells, subject=("node", name))
     statuses = recording.reason_table.statuses_of(code)
     mark = Piece(NO, "bad") if code else Piece(YES, "good")
     crosses = Piece(_crossed_signs(letters, statuses), "bad" if statuses else "muted")
-    words = Piece(", ".join(status.reason for status in statuses), "") if code else Piece("fits", "good")
-    return Row(name, (Piece(name), mark, crosses, words), subject=("node", name))
+    shortage = ""
+    if name in short_of:
+        dim, available, request = short_of[name]
+        shortage = "{} {} < {}".format(short_name(dim), *format_amounts_apart(dim, available, request))
+    words = Piece(reasons_text(statuses)) if code else fit_piece(name in roomless)
+    return Row(name, (Piece(name), mark, crosses, Piece(shortage), words), subject=("node", name))
 
 
 def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
@@ -167,7 +196,7 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
         return None
     if kind == SHORT_OF:
         short = next((lack for lack in exhausted_dimensions(recording, seq) if lack.dimension == name), None)
-        return _short_list(recording, event, short) if short is not None else None
+        return _short_list(recording, seq, event, short) if short is not None else None
     if name == UNTRIED:
         rows = [_list_row(recording.node_names[row], "", None, UNTRIED) for row in _untried_rows(recording, event)]
         return Table(f"Nodes {UNTRIED}", LIST_COLUMNS, rows)
@@ -183,7 +212,7 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
     """The row of a node with the first dimension that it lacks, and all its reasons."""
-    words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code))
+    words = reasons_text(recording.reason_table.statuses_of(code))
     for lack in exhausted_dimensions(recording, seq):
         short = lack.shortage_of(node)
         if short is not None:
@@ -191,13 +220,14 @@ def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Ro
     return _list_row(node, "", None, words)
 
 
-def _short_list(recording: Recording, event: PredicateEvent, lack: DimensionRoom) -> Table:
+def _short_list(recording: Recording, seq: Seq, event: PredicateEvent, lack: DimensionRoom) -> Table:
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
-    row_of = recording.session.node_table.row_of
+    row_of, roomless = recording.session.node_table.row_of, candidates_without_room(recording, seq)
     rows = []
     for short in lack.nodes:
         code = codes.get(row_of[short.node])
-        words = ", ".join(status.reason for status in recording.reason_table.statuses_of(code)) if code else "fits"
+        statuses = recording.reason_table.statuses_of(code) if code else ()
+        words = reasons_text(statuses) or fit_piece(short.node in roomless).text
         rows.append(_list_row(short.node, lack.dimension, (lack.request, short.available, short.shortage), words))
     title = f"Short of {short_name(lack.dimension)}: {count_noun(len(rows), 'node')}, the one that lacks least first"
     return Table(title, LIST_COLUMNS, rows)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from vcdebug.amount_text import count_noun, format_amount, order_dimensions, short_name, short_text_without_pods
 from vcdebug.explain.decisions.equations import equation_at, scores_before
 from vcdebug.explain.decisions.victim_funnel import Refusal, node_refusals
-from vcdebug.explain.predicate_reasons import refusal_reasons
+from vcdebug.explain.predicate_reasons import candidates_without_room, reasons_text, refusal_reasons
 from vcdebug.framework.record import BestEvent, NodeAmounts, PredicateEvent, ScoreEvent
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
@@ -24,7 +24,7 @@ from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.headline import bare_name
+from vcdebug.views.headline import bare_name, fit_piece
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
 from vcdebug.views.pieces import (
     LEGEND,
@@ -210,7 +210,7 @@ def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterato
         if scored is not None:
             seq, event = scored
     if isinstance(event, PredicateEvent):
-        yield _verdict_line(recording, event, name)
+        yield _verdict_line(recording, seq, event, name)
         for reason in refusal_reasons(recording, seq, event, name):
             yield make_line(muted_piece(f"  {reason}"))
         yield from embed_table(Table("Checks", CHECK_COLUMNS, node_checks(recording, seq, name)))
@@ -225,15 +225,16 @@ def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]
     return embed_table(equation_table(equation)) if equation is not None else []
 
 
-def _verdict_line(recording: Recording, event: PredicateEvent, name: NodeName) -> Line:
+def _verdict_line(recording: Recording, seq: Seq, event: PredicateEvent, name: NodeName) -> Line:
     row, lead = recording.session.node_table.row_of[name], f"predicates for {bare_name(event.task)}: "
     if row in event.feasible.tolist():
-        return make_line(lead, Piece(f"{YES} it fits", "good"))
+        verdict = fit_piece(name in candidates_without_room(recording, seq))
+        return make_line(lead, Piece(f"{YES} {verdict.text}", verdict.style))
     failed = event.failed.tolist()
     if row not in failed:
         return make_line(lead, muted_piece(f"{SKIPPED} not tried"))
     statuses = recording.reason_table.statuses_of(int(event.codes[failed.index(row)]))
-    return make_line(lead, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
+    return make_line(lead, Piece(f"{NO} {reasons_text(statuses)}", "bad"))
 
 
 def _task_row(recording: Recording, key: TaskKey, state: ClusterState, node: NodeName) -> Row:

@@ -12,7 +12,7 @@ from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, find_figure
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
 from vcdebug.framework import hooks
-from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
+from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, event_place
@@ -56,7 +56,7 @@ def _row_elsewhere(mark: Bookmark) -> Row:
 
 def event_words(recording: Recording, seq: Seq) -> str:
     """An event in a few words: what happened and its outcome."""
-    headline = event_headline(recording.event_at(seq))
+    headline = event_headline(recording, seq)
     return f"{headline.event_text} {headline.outcome.text}".strip()
 
 
@@ -192,7 +192,7 @@ def _list_found(found: Sequence[FoundEvent], here: str, words: str) -> Table:
 
 def _found_row(found: FoundEvent, here: str) -> Row:
     recording, seq, place = found
-    what = event_headline(recording.event_at(seq))
+    what = event_headline(recording, seq)
     job = fields_of(recording, seq)("job")
     subject = ("job", job) if isinstance(job, str) else ("", "")
     cells = (
@@ -222,9 +222,9 @@ def _main_reason(recording: Recording, event: PredicateEvent) -> str:
     return f"{number} × {reason}"
 
 
-def _outcome_words(event: Event) -> str:
+def _outcome_words(recording: Recording, seq: Seq) -> str:
     """The outcome without names, so that equal outcomes can be counted."""
-    headline = event_headline(event)
+    event, headline = recording.event_at(seq), event_headline(recording, seq)
     outcome = headline.outcome.text
     if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
         return f"{event.point} {event.plugin} {YES} allows {count_noun(len(event.victims), 'victim')}"
@@ -237,7 +237,7 @@ def _iter_outcome_lines(found: Sequence[FoundEvent]) -> Iterator[Line]:
     """The most frequent outcomes and their numbers, if there are several events."""
     if not 1 < len(found) <= MAX_COUNTED_EVENTS:
         return
-    ranked = Counter(_outcome_words(one.recording.event_at(one.seq)) for one in found).most_common()
+    ranked = Counter(_outcome_words(one.recording, one.seq) for one in found).most_common()
     for words, number in ranked[:MAX_OUTCOMES]:
         yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no text)")
     if len(ranked) > MAX_OUTCOMES:

@@ -73,7 +73,7 @@ class OriginTree:
         if isinstance(fact, FieldFact):
             return self._field_text(fact)
         if isinstance(fact, EventFact):
-            headline = event_headline(self._recording.event_at(fact.seq))
+            headline = event_headline(self._recording, fact.seq)
             return f"event {fact.seq}: {headline.event_text} {headline.outcome.text}".rstrip()
         value = format_figure(fact.figure, figure_value(self._recording, *fact))
         # A figure that no event changes needs no time.

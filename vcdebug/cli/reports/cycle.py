@@ -196,7 +196,7 @@ def _divergence_row(divergence: DivergenceCount, base: Recording) -> tuple[str, 
 
 
 def _event_words(recording: Recording, seq: int) -> str:
-    headline = event_headline(recording.event_at(seq))
+    headline = event_headline(recording, seq)
     return f"{' > '.join(path_words(recording, seq))}  {headline.event_text}  {headline.outcome.text}".strip()
 
 

@@ -158,7 +158,7 @@ def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
 
 def _event_line(answer: ScriptAnswer) -> str:
     state = answer.state
-    headline = event_headline(state.recording.event_at(state.seq))
+    headline = event_headline(state.recording, state.seq)
     path = " > ".join(path_words(state.recording, state.seq, state.inside)) or "cycle"
     return f"event {state.seq}  {path}  {headline.event_text}  {headline.outcome.text}".rstrip() + f"  ({state.reason})"
 

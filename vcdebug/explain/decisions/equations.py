@@ -16,7 +16,7 @@ from vcdebug.explain import equation
 from vcdebug.explain.decisions.queue_figures import state_change_equation
 from vcdebug.explain.orders import OrderComparison, OrderStep, comparisons_at, next_rival, order_at
 from vcdebug.explain.plugins import AskedNode, asked_node_at, explainer_for
-from vcdebug.explain.predicate_reasons import DimensionRoom, dimension_rooms
+from vcdebug.explain.predicate_reasons import DimensionRoom, candidates_without_room, dimension_rooms
 from vcdebug.framework import record
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.model.names import NodeName, Seq, TaskKey
@@ -127,6 +127,8 @@ def format_asker(step: OrderStep) -> str:
     return f"{asker}, reversed for victims" if step.reverse else asker
 
 
+NO_ROOM_REQUIRED: Final = "room is not required yet"
+"""Of a search for victims, which keeps nodes without room as candidates."""
 FUTURE_IDLE_FORMULA: Final = "future idle = idle + releasing − pipelined"
 
 
@@ -170,8 +172,10 @@ def search_equation(
     recording: Recording, seq: Seq, event: record.PredicateEvent, node: NodeName | None = None
 ) -> equation.Equation:
     """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
+    roomless = candidates_without_room(recording, seq)
     if node is not None:
-        return room_equation(recording, seq, event.task, node)
+        room = room_equation(recording, seq, event.task, node)
+        return replace(room, deciding_name=None, note=NO_ROOM_REQUIRED) if node in roomless else room
     rooms = dimension_rooms(recording, seq)
     names, terms = rooms[0].amounts, tuple(map(_spread_term, rooms))
     short_nodes = {shortage.node for room in rooms for shortage in room.nodes}
@@ -180,10 +184,12 @@ def search_equation(
     title = f"room for {event.task} on {count_noun(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     heads = ("request", "most on a node", "node", "nodes with room")
-    deciding = scarce.name if not scarce.is_met else None
+    # A search for victims passes nodes without room.
+    deciding = scarce.name if not scarce.is_met and not len(event.feasible) else None
     have_room = f"{len(with_room)} of {count_noun(len(names), 'node')} {verb_for(len(with_room), 'has')} room"
     are_feasible = f"{len(event.feasible)} {verb_for(len(event.feasible), 'is')} feasible"
-    note = f"{have_room} in every dimension, {are_feasible}"
+    victims_words = f": {NO_ROOM_REQUIRED}" if roomless else ""
+    note = f"{have_room} in every dimension, {are_feasible}{victims_words}"
     return equation.Equation(title, formula, heads, "dimension", terms, with_room, deciding, note, equation.LESS_EQUAL)
 
 

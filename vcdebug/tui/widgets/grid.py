@@ -260,8 +260,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.post_message(self.Moved())
 
     def show_cursor(self) -> None:
-        """Scroll until the cursor's row is visible."""
-        if not self._rows or not self.is_mounted:
+        """Scroll until the cursor's row is visible; before the size is known nothing is scrolled out of sight."""
+        if not self._rows or not self.is_mounted or not self.size.height:
             return
         line = self._layout.first_line_of(self.cursor)
         around = enclosing_rows(self.table.depths, self.cursor) if self._rows is self.table.rows else []

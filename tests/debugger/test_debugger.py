@@ -170,7 +170,7 @@ def test_continue_without_a_hit_stays_and_names_the_side_with_hits() -> None:
     result.goto_event(60)
     assert ("no breakpoint after event 60", 60) == (result.continue_().reason, result.seq)
     result.breakpoints.add_breakpoint("break action enqueue")
-    assert ("no breakpoint after event 60; there is one before it (C)", 60) == (result.continue_().reason, result.seq)
+    assert ("no breakpoint after event 60; C: one before it", 60) == (result.continue_().reason, result.seq)
     assert 1 == result.continue_(back=True).breakpoint
     said = result.continue_(back=True).reason
     assert "no breakpoint before event 8" == said

@@ -19,8 +19,8 @@ from vcdebug.whatif.branch import (
     NoRecordingError,
     OpenRecordings,
     divergence_seq,
-    redo_edit,
-    undo_last_edit,
+    redo_change,
+    undo_last_change,
     with_comparison,
     with_edits,
 )
@@ -67,26 +67,35 @@ def test_undo_and_redo_go_through_the_same_branches() -> None:
     states = [base()]
     for text in (WEIGHT, GANG_OFF):
         states.append(with_edits(states[-1], [text]))
-    one = undo_last_edit(states[2])
-    none = undo_last_edit(one)
+    one = undo_last_change(states[2])
+    none = undo_last_change(one)
     assert ((WEIGHT,), ()) == (one.edit_texts, none.edit_texts)
     assert (ORIGINAL, bundled()) == (none.side, none.shown_recording)
-    again = redo_edit(redo_edit(none))
+    again = redo_change(redo_change(none))
     assert (WEIGHT, GANG_OFF) == again.edit_texts
     assert states[2].shown_recording.snapshot == again.shown_recording.snapshot
     assert trace(states[2].shown_recording) == trace(again.shown_recording)
 
 
+def test_edits_that_were_made_together_are_undone_and_redone_together() -> None:
+    one = with_edits(base(), [WEIGHT])
+    three = with_edits(one, [GANG_OFF, "PodGroup/research/llm-finetune:spec.minMember=1"])
+    undone = undo_last_change(three)
+    assert (3, (WEIGHT,)) == (len(three.edits), undone.edit_texts)
+    assert three.edit_texts == redo_change(undone).edit_texts
+    assert () == undo_last_change(undone).edits
+
+
 def test_undo_and_redo_are_refused_without_edits() -> None:
     with pytest.raises(NoRecordingError, match="no edit to undo"):
-        undo_last_edit(base())
+        undo_last_change(base())
     with pytest.raises(NoRecordingError, match="no edit to redo"):
-        redo_edit(base())
+        redo_change(base())
 
 
 def test_a_new_edit_forgets_what_was_undone() -> None:
-    after = with_edits(undo_last_edit(with_edits(base(), [WEIGHT])), [GANG_OFF])
-    assert ((), (GANG_OFF,)) == (after.undone_edits, after.edit_texts)
+    after = with_edits(undo_last_change(with_edits(base(), [WEIGHT])), [GANG_OFF])
+    assert ((), (GANG_OFF,)) == (after.undone_changes, after.edit_texts)
 
 
 @pytest.mark.parametrize("text", ["Queue/nope:spec.weight=1", "conf:actions=dance", "nonsense", "answer:5=perhaps"])

@@ -1,11 +1,15 @@
 """Panels and pages with answers: a key opens them, and their rows lead to the objects that they name."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened, opened_again
-from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.debugger.commands import CommandReply
+from vcdebug.tui.main.pages import PageOpener
+from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen
+from vcdebug.tui.widgets.grid import Grid
 
 WHOLE = Path(__file__).parents[1] / "golden" / "random" / "basic-0001"
 """A case in which every job has all of its pods when the cycle ends."""
@@ -55,16 +59,69 @@ async def test_the_help_opens_over_an_answer() -> None:
 
 
 @SIZES
-async def test_e_between_actions_lists_all_jobs_that_wait_and_explains_the_one_chosen(size: tuple[int, int]) -> None:
+async def test_e_between_actions_explains_the_only_pending_job_and_waiting_lists_it(size: tuple[int, int]) -> None:
     async with opened("preempt-blocked-by-gang", size) as desk:
         await desk.press("1", "e")
         await desk.until_at_rest()
+        assert "Why research/llm-finetune is Pending" in desk.screen()
+        await desk.press("escape")
+        await desk.work("waiting")
         page = desk.app.screen
         assert isinstance(page, PageScreen)
+        assert "Pending jobs: 1 of 6" in desk.screen()
         assert [("explain research/llm-finetune", "2")] == [(row.key, row.cells[2].text) for row in page.table.rows]
         assert "✗ gang-discard: " in desk.screen()
         await desk.press("enter")
         assert "Why research/llm-finetune is Pending" in desk.screen()
+
+
+@SIZES
+async def test_an_answer_shows_its_cursor_and_no_untested_advice_before_fixes_are_tested(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_test = Event()
+    test_fixes = PageOpener._test_fixes
+
+    def held(*arguments: object) -> CommandReply:
+        assert may_test.wait(60)
+        return test_fixes(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(PageOpener, "_test_fixes", held)
+    async with opened_again("preempt-blocked-by-gang", size) as desk:
+        await desk.command(f"goto {AT}")
+        await desk.press("e")
+        page = desk.app.screen
+        assert isinstance(page, AnswerScreen)
+        before = page.query_one(Grid).cursor_row
+        assert ("testing fixes…" in desk.screen(), "try " in desk.screen()) == (True, False)
+        assert "▌" in desk.screen()
+        may_test.set()
+        await desk.until_at_rest()
+        after = page.query_one(Grid).cursor_row
+        assert "▌" in desk.screen()
+        assert "fix 1" in desk.screen()
+        assert before is not None
+        assert after is not None
+        # Enter leads to the same event, whether fixes are tested yet or not.
+        assert before.seq == after.seq
+
+
+@pytest.mark.parametrize("page", ["question_mark", "e", "P"])
+async def test_a_command_typed_on_a_page_runs_and_its_letters_are_no_keys(page: str) -> None:
+    async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
+        await desk.command(f"goto {AT}")
+        await desk.press(page)
+        await desk.until_at_rest()
+        shown = desk.app.screen
+        assert isinstance(shown, DetailScreen)
+        await desk.press("colon", *"q1!")
+        assert desk.app.screen is shown
+        await desk.press("escape")
+        assert desk.app.screen is shown
+        await desk.press("colon", *"goto 107", "enter")
+        await desk.until_at_rest()
+        assert (107, desk.main) == (desk.seq, desk.app.screen)
+        assert not desk.moment.recordings or not desk.moment.recordings.edits
 
 
 async def test_waiting_page_without_pending_jobs_says_so() -> None:

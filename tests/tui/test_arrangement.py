@@ -120,7 +120,7 @@ async def test_no_message_hint_or_command_line_moves_anything(size: tuple[int, i
         assert ":b" in desk.screen().splitlines()[-1]
         assert "back" in desk.screen().splitlines()[-2]
         await desk.press("escape")
-        assert "quit" in desk.screen().splitlines()[-1]
+        assert "help" in desk.screen().splitlines()[-1]
 
 
 def places_of_everything(desk: Desk) -> dict[str, object]:

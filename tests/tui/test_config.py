@@ -97,7 +97,7 @@ async def test_other_keys_work_and_footer_and_help_show_them(tmp_path: Path) -> 
         await desk.press("s")
         assert 1 == desk.seq
         footer = {entry.effect: entry.key for entry in desk.main.query_one(Status).keys}
-        assert ("J", "n") == (footer["over"], footer["into"])
+        assert ("J/N", "n/S") == (footer["over"], footer["into"])
         await desk.press("f8")
         rows = {row.cells[1].text: row.cells[0].text for row in desk.app.screen.table.rows}  # type: ignore[attr-defined]
         assert "J F10" == rows["Over: the next event or span on this level"]
@@ -187,7 +187,7 @@ async def test_tabs_and_frames_name_the_keys_in_force(tmp_path: Path) -> None:
         assert "<F2> JobValid" in desk.screen()
 
 
-def test_up_to_four_keys_of_one_letter_stand_together_and_longer_ones_apart() -> None:
+def test_the_keys_of_a_hint_are_separated_by_a_stroke() -> None:
     hints = (KeyHint(("a", "b"), "both"), KeyHint(("a", "long"), "apart"), KeyHint(("none",), "nothing"))
     found = list(footer_entries(hints, {"a": ["n"], "b": ["s"], "long": ["f10"]}))
-    assert [("ns", "both"), ("n F10", "apart")] == [(entry.key, entry.effect) for entry in found]
+    assert [("n/s", "both"), ("n/F10", "apart")] == [(entry.key, entry.effect) for entry in found]

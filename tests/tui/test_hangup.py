@@ -92,7 +92,7 @@ def test_a_terminal_that_shrank_and_grew_again_shows_the_whole_screen(tmp_path: 
         # The result of a command shows that the program uses the new size.
         os.write(terminal, f":goto {event}\r".encode())
         read_until_shown(terminal, f" {event}/166")
-    read_until_shown(terminal, "<q> quit")
+    read_until_shown(terminal, "<4> ")
     assert [] == [number for number in (0, 2, 3, 14, 15, 22, 23) if not screen.display[number].strip()]
     os.kill(process, signal.SIGTERM)
     assert 0 == ended(process)

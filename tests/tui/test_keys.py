@@ -14,7 +14,15 @@ from tests.tui.driving import NARROW, WIDE, Desk, opened, opened_again
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui import screens
 from vcdebug.tui.key_names import key_name
-from vcdebug.tui.keymap import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS, OVERLAY_SCREENS, bindings_by_id, key_scopes
+from vcdebug.tui.keymap import (
+    FIXED_HINTS,
+    FOOTER_HINTS,
+    MAIN_KEYS,
+    OVERLAY_SCREENS,
+    STEP_HINTS,
+    bindings_by_id,
+    key_scopes,
+)
 from vcdebug.tui.main.screen import KEY_ACTIONS, MainScreen
 from vcdebug.tui.palette import PaletteScreen
 from vcdebug.tui.panels import find_extra
@@ -136,7 +144,7 @@ def test_each_key_names_an_action_that_exists() -> None:
 
 def test_the_footer_names_only_bindings_that_there_are() -> None:
     known = bindings_by_id()
-    named = [name for hint in (*FOOTER_HINTS, *FIXED_HINTS) for name in hint.ids]
+    named = [name for hint in (*STEP_HINTS, *FOOTER_HINTS, *FIXED_HINTS) for name in hint.ids]
     named += [name for panel in PANELS for name, _ in find_extra(panel).FOOTER]
     assert [] == [name for name in named if name not in known]
 
@@ -184,13 +192,25 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
             assert desk.main.focused is desk.panel(panel.command_name)
             status = desk.main.query_one(Status)
             active = {key_name(key) for key in desk.main.active_bindings}
-            shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
+            shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split("/") if name]
             assert [] == [name for name in shown if name not in active and not set(name) <= active]
             words = [entry.effect for entry in status.keys]
-            assert [does for _, does in find_extra(panel).FOOTER] == words[: len(find_extra(panel).FOOTER)]
+            steps, own = len(STEP_HINTS), find_extra(panel).FOOTER
+            # Keys of rows are named only where there are rows.
+            expected = [does for _, does in own] if desk.panel(panel.command_name).shown_rows else []
+            assert expected == words[steps : steps + len(expected)]
             line = desk.screen().splitlines()[-1]
-            assert "<?> help" in line
-            assert "<q> quit" in line
+            for hint in ("n/N over", "s/S into", "f/F out", "c/C cont", "b break", "? help"):
+                assert hint in line
+
+
+@pytest.mark.parametrize(("size", "hints"), [(NARROW, "e explain  : command"), (WIDE, "q quit  / filter")])
+async def test_the_footer_of_the_first_panel_names_the_keys_that_every_session_needs(
+    size: tuple[int, int], hints: str
+) -> None:
+    async with opened_again("preempt-works", size) as desk:
+        await desk.command("goto 50")
+        assert hints in desk.screen().splitlines()[-1]
 
 
 async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +220,7 @@ async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monke
         status = desk.main.query_one(Status)
         await desk.until(lambda: bool(status.keys), "the footer is there")
         words = [entry.effect for entry in (*status.keys, *status.always)]
-        assert ["open", "quit"] == words
+        assert ["quit", "open"] == words
 
 
 def seen(desk: Desk) -> tuple[object, ...]:

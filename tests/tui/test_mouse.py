@@ -25,18 +25,18 @@ async def click_on(desk: Desk, words: str, letter: int = 0) -> None:
 @SIZES
 async def test_a_key_of_the_footer_is_pressed_by_its_sign_and_by_its_word(size: tuple[int, int]) -> None:
     async with opened_again(size=size) as desk:
-        await click_on(desk, "<n> over", 1)
+        await click_on(desk, "n/N over", 0)
         assert 8 == desk.seq
-        await click_on(desk, "<s> into", 4)
+        await click_on(desk, "s/S into", 4)
         assert 9 == desk.seq
-        await click_on(desk, "<?> help", 5)
+        await click_on(desk, "? help", 3)
         assert "Help" in desk.screen()
 
 
 async def test_keys_that_stand_together_are_pressed_one_by_one() -> None:
     async with opened_again() as desk:
         await desk.command("goto 40")
-        await click_on(desk, "<NSFC> back", 2)
+        await click_on(desk, "s/S into", 2)
         assert 39 == desk.seq
 
 

@@ -41,6 +41,31 @@ async def test_brackets_lead_to_the_next_and_the_previous_event_about_the_row() 
         assert [*following, following[1], following[0]] == passed
 
 
+@pytest.mark.parametrize("panel", ["jobs", "flow", "moment"])
+async def test_brackets_keep_their_object_while_they_are_pressed_again(panel: str) -> None:
+    async with opened_again() as desk:
+        await desk.until_at_rest()
+        await desk.command("goto 115")
+        await desk.command(f"panel {panel}")
+        grid = desk.panel(panel)
+        # A row about another job than that of the event, as far as the panel has one.
+        others = [i for i, row in enumerate(grid.shown_rows) if row.subject == ("job", "research/reward-model")]
+        if others:
+            grid.cursor = others[0]
+        row = grid.cursor_row
+        kind, name = row.subject if row is not None and row.subject[1] else ("job", desk.moment.job)
+        assert others or panel != "jobs"
+        about = [seq for seq in desk.moment.recording.index.seqs_about(kind, name) if seq > 115][:2]
+        for seq in about:
+            await desk.press("right_square_bracket")
+            assert seq == desk.seq
+        await desk.press("left_square_bracket")
+        assert about[0] == desk.seq
+        if panel == "jobs":
+            assert row is not None
+            assert row.key == grid.cursor_key()
+
+
 def test_only_the_tested_movements_have_an_opposite() -> None:
     assert [f"back-{movement}" for movement in (*MOVEMENTS, "about")] == [
         name for name in bindings_by_id() if name.startswith("back-")

@@ -38,7 +38,7 @@ async def test_chooser_lists_the_bundled_snapshots_without_an_argument() -> None
         assert [one.name for one in list_bundled()] == [row.key for row in rows]
         assert [one.title for one in list_bundled()] == [row.cells[-1].text for row in rows]
         assert str(chooser.query_one("#about", Label).render()) == list_bundled()[0].description
-        assert "↑↓ choose   Enter opens   Esc leaves" in desk.screen()
+        assert "↑/↓ choose   Enter opens   Esc leaves" in desk.screen()
         await desk.press("enter")
         await desk.until_ready()
         assert list_bundled()[0].name == desk.moment.recording.snapshot.name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import NARROW, WIDE, Desk, opened_again
+from tests.tui.driving import NARROW, WIDE, Desk, opened, opened_again
 from vcdebug.framework.record import HookEvent, StatementEvent
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
@@ -101,11 +101,21 @@ async def test_everything_essential_is_on_the_screen(size: tuple[int, int]) -> N
             "<3> ",
             "<4> ",
             "◉ 1",
-            "<n> over",
-            "<?> help",
+            "n/N over",
+            "? help",
         ):
             assert part in words, part
         assert "●" in text.splitlines()[-2]
+
+
+async def test_a_small_screen_opens_at_the_veto_with_its_sentence_and_its_numbers() -> None:
+    async with opened("preempt-blocked-by-gang", NARROW, goto=120) as desk:
+        await desk.until_at_rest()
+        screen = desk.screen()
+        for part in ("bert-pretrain has 4 ready and needs 4", "✗ 4 − 1 = 3 < 4", "▲ 1 □ 1 ◆ discarded at 137"):
+            assert part in screen
+        await desk.command("goto 100")
+        assert "✗ gpu: request 4, most on a node 2" in desk.screen()
 
 
 async def test_the_jobs_follow_the_moment() -> None:

@@ -21,7 +21,7 @@ from vcdebug.views.headline import span_outcome
 from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pending import waiting_table
 from vcdebug.views.table import format_table
-from vcdebug.whatif.branch import undo_last_edit, with_edits
+from vcdebug.whatif.branch import undo_last_change, with_edits
 
 SNAPSHOTS = BUNDLED[:12]
 pytestmark = pytest.mark.memory
@@ -71,7 +71,7 @@ def test_an_undone_edit_frees_its_recording_while_the_original_stays_open() -> N
     branch = ref(driver.open_recordings.shown_recording)
     assert branch() is not original()
     assert answers(driver) > LOOKS
-    driver.show_recordings(undo_last_edit(driver.open_recordings), "undo")
+    driver.show_recordings(undo_last_change(driver.open_recordings), "undo")
     gc.collect()
     assert (None, driver.open_recordings.shown_recording) == (branch(), original())
 

@@ -22,9 +22,13 @@ def test_a_gang_is_drawn_pod_by_pod() -> None:
 def test_an_answer_has_its_sentence_and_fixes_before_the_picture_of_its_gang() -> None:
     blocked = bundled(BLOCKED)
     answer = explain_by_name(blocked, "research/llm-finetune")
-    header = [*map(text_of, explanation_table(blocked, answer, ["Add 1 node."]).header)]
-    assert header[0].startswith("research/llm-finetune is Pending")
-    assert header.index("fix 1 Add 1 node.") < header.index("pods ✗✗  2 not placed of 2 needed")
+    table = explanation_table(blocked, answer, ["Add 1 node."])
+    assert text_of(table.header[0]).startswith("research/llm-finetune is Pending")
+    first = table.rows[0]
+    assert ["fix 1", "Add 1 node."] == [cell.text for cell in first.cells[1:]]
+    # Enter on a fix leads to the first proof, as it does before fixes are tested.
+    assert explanation_table(blocked, answer, None).rows[0].seq == first.seq
+    assert "pods ✗✗  2 not placed of 2 needed" in map(text_of, table.footer)
     assert "pods ✗✗  2 not placed" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 

@@ -166,7 +166,7 @@ class Debugger:
         side, other, key = words[step]
         opposite = cursor.BACKWARD if step == cursor.FORWARD else cursor.FORWARD
         elsewhere = self.breakpoints.next_stop(self.recording, self.position.seq, opposite)
-        hint = f"; there is one {other} it ({key})" if elsewhere is not None else ""
+        hint = f"; {key}: one {other} it" if elsewhere is not None else ""
         return f"no breakpoint {side} event {self.position.seq}{hint}"
 
     def goto_event(self, seq: Seq) -> MoveResult:

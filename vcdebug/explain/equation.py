@@ -77,6 +77,8 @@ class Term(Struct, frozen=True):
     """Whether this line satisfies the formula; None if the plugin does not judge it."""
     note: str = ""
     """What this term lacks or why it is not judged, in words."""
+    comparison: str = ""
+    """The figures as one comparison, if their heads alone do not show it."""
 
 
 class Equation(Struct, frozen=True):

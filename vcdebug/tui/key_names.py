@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.text import Text
@@ -85,9 +85,6 @@ def _textual_name(word: str) -> str | None:
 
 # Lines of hints: bindings by id, with the keys in force.
 
-MAX_JOINED_LETTERS: Final = 4
-"""Maximum number of one-letter keys that are written without spaces between them."""
-
 
 class KeyHint(Struct, frozen=True):
     """The ids of bindings, and one word for what they do."""
@@ -137,5 +134,4 @@ def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) ->
         active_keys = tuple(keys[name][0] for name in hint.ids if keys.get(name))
         names = [key_name(key) for key in active_keys]
         if names:
-            separator = "" if len(names) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in names) else " "
-            yield FooterKey(separator.join(names), hint.effect, tuple(zip(names, active_keys, strict=True)))
+            yield FooterKey("/".join(names), hint.effect, tuple(zip(names, active_keys, strict=True)))

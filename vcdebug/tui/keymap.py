@@ -230,15 +230,19 @@ MAIN_KEYS: list[BindingType] = [
 """F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
 
 
-FOOTER_HINTS = (
-    KeyHint(("over",), "over"),
-    KeyHint(("into",), "into"),
-    KeyHint(("explain",), "explain"),
-    KeyHint(("out",), "out"),
-    KeyHint(("continue",), "cont"),
-    KeyHint(("back-over", "back-into", "back-out", "back-continue"), "back"),
+STEP_HINTS = (
+    KeyHint(("over", "back-over"), "over"),
+    KeyHint(("into", "back-into"), "into"),
+    KeyHint(("out", "back-out"), "out"),
+    KeyHint(("continue", "back-continue"), "cont"),
     KeyHint(("break",), "break"),
+)
+"""The first hints of the footer; the keys of the focused panel follow them."""
+FOOTER_HINTS = (
+    KeyHint(("explain",), "explain"),
     KeyHint(("command",), "command"),
+    KeyHint(("moment.go",), "look into it"),
+    KeyHint(("quit",), "quit"),
     KeyHint(("filter",), "filter"),
     KeyHint(("ask",), "ask"),
     KeyHint(("prove",), "prove"),
@@ -256,8 +260,8 @@ FOOTER_HINTS = (
     KeyHint(("panels",), "panels"),
     KeyHint(("open",), "open"),
 )
-"""The hints of the footer, the most useful first; it shows as many as fit."""
-FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
+"""The other hints of the footer, the most useful first; it shows as many as fit."""
+FIXED_HINTS = (KeyHint(("help",), "help"),)
 """The last keys of the footer, which are always shown."""
 KEYS_WHILE_LOADING = ("open", "quit")
 """The ids of bindings that act while a snapshot is loaded: they leave the screen; other keys wait."""
@@ -266,11 +270,11 @@ KEYS_WHILE_LOADING = ("open", "quit")
 def show_footer_keys(
     status: Status, active: Mapping[str, ActiveBinding], focused: Widget | None, *, replayed: bool
 ) -> None:
-    """Show the active keys in the footer, those of the focused panel first; before the replay is done a few only."""
+    """Show the active keys in the footer, those of a panel with rows too; before the replay is done a few only."""
     keys = keys_by_binding(active)
     if not replayed:
         keys = {name: active_keys for name, active_keys in keys.items() if name in KEYS_WHILE_LOADING}
-    panel_keys = focused.extra.FOOTER if isinstance(focused, Panel) else ()
+    panel_keys = focused.extra.FOOTER if isinstance(focused, Panel) and focused.shown_rows else ()
     panel_hints = tuple(KeyHint((name,), effect) for name, effect in panel_keys)
-    status.keys = (*footer_entries(panel_hints, keys), *footer_entries(FOOTER_HINTS, keys))
+    status.keys = tuple(footer_entries((*STEP_HINTS, *panel_hints, *FOOTER_HINTS), keys))
     status.always = tuple(footer_entries(FIXED_HINTS, keys))

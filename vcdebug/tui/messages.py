@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.message import Message
 
 from vcdebug.debugger.commands import CommandReply
@@ -76,3 +77,9 @@ class PanelDrawn(Message):
 
     rerun: PanelRerunNeeded
     table: Table
+
+
+class TypedCommand(Struct, frozen=True):
+    """The result of a screen that closes for a command typed there."""
+
+    text: str

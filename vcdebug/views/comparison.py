@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 from operator import itemgetter
 
 from vcdebug.amount_text import count_noun, format_resource
@@ -203,10 +204,11 @@ SeqPair = tuple[Seq, Seq]
 def edits_table(here: DebuggerState) -> Table:
     """Edits in force and undone, and the `vcdebug diff` command that makes the same comparison."""
     open_ = here.recordings
-    if open_ is None or not (open_.edits or open_.undone_edits):
+    if open_ is None or not (open_.changes or open_.undone_changes):
         return empty_table("Edits", "none yet: w or :set changes something, :force an answer")
     rows = [_edit_row(number, edit.text, "in force", "good") for number, edit in enumerate(open_.edits, start=1)]
-    undone = [_edit_row(0, edit.text, "undone", "muted") for edit in reversed(open_.undone_edits)]
+    undone_edits = chain.from_iterable(reversed(open_.undone_changes))
+    undone = [_edit_row(0, edit.text, "undone", "muted") for edit in undone_edits]
     cycle_words = "" if open_.start == 1 else f" of cycle {open_.start}"
     return Table(f"Edits{cycle_words}", EDIT_COLUMNS, [*rows, *undone], footer=muted_lines(command_line(open_)))
 

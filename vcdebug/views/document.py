@@ -179,6 +179,7 @@ def change_table(table: Table, change: TextChange, change_line: TextChange) -> T
     return replace(
         table,
         title=change(table.title),
+        summary=change(table.summary),
         columns=tuple(structs.replace(column, title=change(column.title)) for column in table.columns),
         rows=rows.map_rows(change_row, change_line) if isinstance(rows, RowsOnDemand) else list(map(change_row, rows)),
         header=tuple(_change_pieces(line, change) for line in table.header),

@@ -10,7 +10,7 @@ from vcdebug.debugger.facts import EventFact
 from vcdebug.debugger.origins import origin_of
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
 from vcdebug.explain.decisions.equations import equation_at, equation_inside
-from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
+from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure, format_figures
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import at_most
@@ -31,7 +31,8 @@ def event_equation(recording: Recording, seq: Seq, inside: int = 0) -> Table:
     if equation is not None:
         table = equation_table(equation)
         figures = partial(equation_figure, recording, seq, equation)
-        return replace(table, title=f"{EQUATION_TITLE}  {table.title}", figures=figures)
+        summary = _summary_text(equation)
+        return replace(table, title=f"{EQUATION_TITLE}  {table.title}", figures=figures, summary=summary)
     node, task = (recording.span_tree.span_around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
         return room_table(recording, seq, task.name, node.name)
@@ -46,6 +47,18 @@ def equation_table(equation: Equation) -> Table:
     rows = [_term_row(equation, term) for term in equation.terms]
     head, foot = muted_lines(short_names(equation.formula)), tuple(_iter_equation_foot(equation))
     return Table(short_names(equation.title), columns, rows, head, foot, target=equation.deciding_name or "")
+
+
+def _summary_text(equation: Equation) -> str:
+    """The comparison of the term that decides, else of the first that fails, else of the first; empty for none."""
+    failing = next((term for term in equation.terms if term.is_met is False), None)
+    term = equation.deciding_term or failing or next(iter(equation.terms), None)
+    if term is None:
+        return ""
+    mark = "" if term.is_met is None else f"{YES if term.is_met else NO} "
+    name = row_name(equation, term)
+    figures = format_figures(equation, term)
+    return f"{mark}{term.comparison}  {name}" if term.comparison else f"{mark}{name}{figures and f': {figures}'}"
 
 
 def short_names(text: str) -> str:

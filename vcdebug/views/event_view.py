@@ -171,11 +171,12 @@ def _note_text(note: record.Note) -> str:
 FIELD_COLUMNS = table_columns("column", "whole text~")
 
 
-def cell_detail(table: Table, row: Row, column: int) -> Table:
-    """Every cell of a row that has text, the one in `column` first."""
+def cell_detail(table: Table, row: Row, column: int, here: Seq = 0) -> Table:
+    """Every cell of a row that has text, the one in `column` first; rows lead to its event unless that is `here`."""
     order = [column, *(i for i in range(len(row.cells)) if i != column)]
+    seq = row.seq if row.seq != here else 0
     filled = [(i, row.cells[i]) for i in order if row.cells[i].text.strip()]
-    rows = [Row(str(i), (muted_piece(table.columns[i].title or "–"), cell), row.seq) for i, cell in filled]
+    rows = [Row(str(i), (muted_piece(table.columns[i].title or "–"), cell), seq) for i, cell in filled]
     return Table(table.title, FIELD_COLUMNS, rows)
 
 

@@ -11,7 +11,6 @@ from vcdebug.explain.predicate_reasons import seeks_victims
 from vcdebug.framework import hooks, record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
-from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
@@ -262,7 +261,7 @@ def span_outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index in `recording.spans`."""
     span = recording.spans[index]
     if span.level is Level.ACTION:
-        return _action_outcome(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
+        return _action_outcome(recording, span, action_outcomes(recording)[index])
     events = recording.events[span.first - 1 : span.last]
     match span.level:
         case Level.QUEUE:
@@ -276,17 +275,29 @@ def span_outcome(recording: Recording, index: int) -> Piece:
     return Piece("")
 
 
-def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
-    if facts.admits:
+def _action_outcome(recording: Recording, span: Span, came: ActionOutcome) -> Piece:
+    if recording.conf.facts_of(span.name).admits:
         if not came.popped:
             return muted_piece("none to admit")
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
     if not came.commits + came.discards:
-        return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")
+        return Piece(f"{came.bound} bound", "good") if came.bound else _fruitless_outcome(recording, span)
     commits, discards = f"{COMMIT} {format_count(came.commits)}", f"{DISCARD} {format_count(came.discards)}"
     if came.commits and came.discards:
         return Piece(f"{commits} {discards}", "warn")
     return Piece(f"{commits} committed", "good") if came.commits else Piece(f"{discards} discarded", "bad")
+
+
+def _fruitless_outcome(recording: Recording, span: Span) -> Piece:
+    """Of an action without a statement or binding: the jobs whose tasks it tried, and the last veto on victims."""
+    inner = (one for one in recording.spans[span.index + 1 :] if one.first <= span.last)
+    tried = [one for one in inner if one.level is Level.TASK and one.first <= one.last]
+    if not tried:
+        return muted_piece("no pod tried")
+    events = recording.events[span.first - 1 : span.last]
+    vetoes = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
+    reason = f", {NO} {vetoes[-1].plugin}" if vetoes and not vetoes[-1].result else ", none placed"
+    return Piece(f"{count_noun(len(dict.fromkeys(one.name for one in tried)), 'pod')} tried{reason}", "bad")
 
 
 def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:

@@ -246,7 +246,12 @@ def _task_row(recording: Recording, key: TaskKey, state: ClusterState, node: Nod
 
 def _refusal_row(refusal: Refusal) -> Row:
     tasks = muted_piece(count_noun(len(refusal.tasks), "task"))
-    cells = (Piece(f"{NO} {refusal.job}", "bad"), Piece(refusal.action), tasks, Piece(refusal.reason))
+    cells = (
+        Piece(f"{NO} {refusal.job}", "bad"),
+        Piece(refusal.action),
+        tasks,
+        Piece(f"{refusal.reason} (event {refusal.seq})"),
+    )
     return Row(f"refused {refusal.seq} {refusal.reason}", cells, refusal.seq, ("job", refusal.job))
 
 

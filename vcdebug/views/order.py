@@ -93,7 +93,7 @@ def _comparison_row(number: int, order: orders.OrderComparison, popped: str) -> 
 
 def _section_row(span: Span, kind: str, size: int) -> Row:
     place = f"{span.level.name.lower()} {bare_name(span.name)}"
-    title, count = Piece(f"{kind}s of {place}", "title"), muted_piece(f"{size} left it")
+    title, count = Piece(f"{kind}s of {place}", "title"), muted_piece(f"{size} popped")
     cells = (muted_piece(""), Piece(""), title, count, muted_piece(""))
     return Row(f"span {span.index} {kind}", cells, span.first)
 
@@ -124,7 +124,7 @@ def _pop_row(recording: Recording, seq: Seq, turn: int) -> Row:
     assert isinstance(event, PopEvent)
     decision, decider = _decision_cells(recording, seq)
     cells = (
-        muted_piece(f"{turn:+}" if turn else "now"),
+        muted_piece(f"{abs(turn)} {'later' if turn > 0 else 'earlier'}" if turn else "now"),
         Piece(HERE if not turn else "", "here"),
         Piece(event.name, "strong" if not turn else ""),
         decision,
@@ -148,7 +148,7 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     event, other = recording.event_at(seq), orders.next_rival(recording, seq)
     assert isinstance(event, PopEvent)
     if other is None:
-        return muted_piece(f"the last one; {event.left} never taken" if event.left else "the last one"), ""
+        return muted_piece(f"no next one; {event.left} never taken" if event.left else "no next one"), ""
     order = orders.order_at(recording, seq, other.name)
     decided = order.deciding_step if order is not None else None
     if order is None or decided is None:

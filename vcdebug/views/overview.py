@@ -160,7 +160,10 @@ def _iter_placed_lines(recording: Recording) -> Iterator[OverviewLine]:
     effects = cycle_effects(recording)
     yield from _iter_lines_by_job(effects.bound, Piece(f"{ALLOCATED} bound", "good"))
     pipelined = Piece(f"{RESERVED} reserved", "warn")
-    yield from _iter_lines_by_job(effects.pipelined, pipelined, ": reserved, waiting for pods there to terminate")
+    # A line that explains the reservation comes first.
+    explained = {line.subject for line in iter_pending_lines(recording) if line.mark.text.startswith(RESERVED)}
+    reserved = [effect for effect in effects.pipelined if effect.job not in explained]
+    yield from _iter_lines_by_job(reserved, pipelined, ": reserved, waiting for pods there to terminate")
     yield from _iter_lines_by_job(effects.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vcdebug.whatif.fixes.search import FixSearch
 
 
-PENDING_COLUMNS = table_columns("event#", "", "what it proves~")
+PENDING_COLUMNS = table_columns("event#", "", "change, or what the event proves~")
 STEP_SIGNS = {**STEP_STATES, "not reached": muted_piece(SKIPPED)}
 
 
@@ -55,19 +55,24 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
 
 
 def explanation_table(
-    recording: Recording, answer: Explanation, tested: Sequence[str] = (), others: OtherOutcomes = NO_OTHER_OUTCOMES
+    recording: Recording,
+    answer: Explanation,
+    tested: Sequence[str] | None = (),
+    others: OtherOutcomes = NO_OTHER_OUTCOMES,
 ) -> Table:
-    """The explanation of a job or pod: its sentence and fixes, then the proof, with evidence and steps as rows.
+    """The explanation of a job or pod: its sentence and facts, then fixes, evidence and steps as rows.
 
-    `tested` are fixes that replays have tested, in words; `others` are other outcomes of the job.
+    `tested` are fixes that replays have tested, in words, or None while they are being tested: advice that none of
+    them has proven waits for them. `others` are other outcomes of the job.
     """
-    rows = [*_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
+    fixes = [] if tested is None else [*_iter_fix_rows(answer, tested)]
+    rows = [*fixes, *_iter_evidence_rows(answer.dominant, "proof"), *_iter_step_rows(answer)]
     for finding in answer.contributing:
         rows += _iter_evidence_rows(finding, finding.cause)
     title = f"Why {answer.job} is {'scheduled' if answer.scheduled else 'Pending'}"
-    head = [*_iter_sentences(recording, answer, others), *_iter_fix_lines(answer, tested), ()]
-    head += _proof_lines(recording, answer)
-    return Table(title, PENDING_COLUMNS, rows, header=tuple(head))
+    waiting = muted_lines("testing fixes…") if tested is None else ()
+    head = (*_iter_sentences(recording, answer, others), _cause_line(answer), *waiting, ())
+    return Table(title, PENDING_COLUMNS, rows, head, tuple(_iter_proof_lines(recording, answer)))
 
 
 def _iter_sentences(recording: Recording, answer: Explanation, others: OtherOutcomes) -> Iterator[Line]:
@@ -79,25 +84,30 @@ def _iter_sentences(recording: Recording, answer: Explanation, others: OtherOutc
             yield from (make_line(Piece(f"{indent}{text}", style)) for text in texts)
 
 
-def _iter_fix_lines(answer: Explanation, tested: Sequence[str]) -> Iterator[Line]:
-    for line in fix_lines(answer, tested):
-        if line.number:
-            yield make_line(Piece(f"fix {line.number} ", "good"), line.text)
-        else:
-            yield make_line(line.text) if tested else make_line(muted_piece("try   "), line.text)
+def _iter_fix_rows(answer: Explanation, tested: Sequence[str]) -> Iterator[Row]:
+    """Each leads to the first proof, as the first row does while fixes are tested: a key means the same all the time."""
+    seq = answer.dominant.evidence[0].seq if answer.dominant.evidence else 0
+    for number, line in enumerate(fix_lines(answer, tested)):
+        label = Piece(f"fix {line.number}", "good") if line.number else muted_piece("" if tested else "try")
+        yield Row(f"change {number}", make_line(muted_piece(str(seq or "")), label, line.text), seq)
 
 
-def _proof_lines(recording: Recording, answer: Explanation) -> Iterator[Line]:
-    """The cause with its arithmetic, the gang's picture, and further causes."""
+def _cause_line(answer: Explanation) -> Line:
     style: Style = "good" if answer.scheduled else "bad"
-    mark, job = YES if answer.scheduled else NO, recording.session.jobs.get(answer.job)
-    yield make_line(Piece(f"{mark} {answer.cause_code}", style), muted_piece("   the cause, in docs/causes.md"))
+    mark, kind = (YES, "outcome") if answer.scheduled else (NO, "cause")
+    words = muted_piece(f"   the {kind}'s code, and its section in docs/causes.md")
+    return make_line(Piece(f"{mark} {answer.cause_code}", style), words)
+
+
+def _iter_proof_lines(recording: Recording, answer: Explanation) -> Iterator[Line]:
+    """The gang's picture, the arithmetic of the cause, and further causes."""
+    job = recording.session.jobs.get(answer.job)
+    yield ()
     if job is not None and job.tasks:
         yield gang_line(recording, len(recording), answer.job)
     yield from (make_line(muted_piece(f"  {text}")) for text in answer.dominant.lines)
     for finding in answer.contributing:
         yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.reason)
-    yield ()
 
 
 def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
@@ -164,7 +174,7 @@ def _cause_row(group: CauseGroup) -> Row:
 def _jobs_table(survey: Survey) -> Table:
     """A row per job or pod with pending pods, unscheduled ones first."""
     rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
-    title = f"Jobs with missing pods: {len(rows)} of {survey.jobs}"
+    title = f"Pending jobs: {len(rows)} of {survey.jobs}"
     foot = () if rows else (make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good")),)
     return Table(title, PENDING_JOBS_COLUMNS, rows, footer=foot, wraps=False)
 

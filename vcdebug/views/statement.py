@@ -1,5 +1,6 @@
 """The panel Statement, and the view of one operation: the figures that it changed."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
@@ -42,6 +43,8 @@ from vcdebug.views.pieces import (
 from vcdebug.views.table import Row, Table, empty_table, table_columns
 
 STATEMENT_TITLE = "Statement"
+END_WORDS = {"commit": (COMMIT, "committed"), "discard": (DISCARD, "discarded")}
+"""The end of a statement -> its sign and its words."""
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
 _OPERATION_LABELS = {
     record.EVICT_OP: f"{EVICT} evict",
@@ -83,8 +86,16 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
     rows = [_operation_row(recording, op, seq, span) for op in span.ops]
     past_ops = [op for op in span.ops if op <= seq]
     current = f"event {past_ops[-1]}" if past_ops else ""
-    title = f"{STATEMENT_TITLE}  {_end_words(recording, seq, span)}"
-    return Table(title, columns, rows, current=current, wraps=False, figures=statement_figure)
+    title, summary = f"{STATEMENT_TITLE}  {_end_words(recording, seq, span)}", _summary_text(recording, span)
+    return Table(title, columns, rows, current=current, wraps=False, summary=summary, figures=statement_figure)
+
+
+def _summary_text(recording: Recording, span: StatementSpan) -> str:
+    """`▲ 1 □ 1 ◆ discarded at 137`: how many operations of each kind, and their end."""
+    kinds = Counter(event.op for event in map(recording.event_at, span.ops) if isinstance(event, record.OpEvent))
+    signs = [f"{_OPERATION_LABELS[kind][:1]} {number}" for kind, number in kinds.items()]
+    end = (*END_WORDS[span.ending], f"at {span.end}") if span.ending else ()
+    return " ".join((*signs, *end))
 
 
 def _idle_words(recording: Recording, seq: Seq) -> str:
@@ -107,19 +118,18 @@ def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan)
 
 def _operation_reason(event: record.OpEvent) -> str:
     if event.op == "evict":
-        return event.reason or ""
+        return f"by {event.reason}" if event.reason else ""
     if event.op == "pipeline":
-        return "freed room" if event.eviction else "releasing room"
-    return "idle room"
+        return "into freed room" if event.eviction else "into releasing room"
+    return "into idle room"
 
 
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
     """The statement's outcome, short enough for a title."""
     if not span.ending:
         return "the recording ends before its commit or discard"
-    mark = COMMIT if span.ending == "commit" else DISCARD
+    mark, word = END_WORDS[span.ending]
     tense = "" if span.end <= seq else "will be "
-    word = "committed" if span.ending == "commit" else "discarded"
     return f"{mark} {tense}{word} at {span.end}{_gate_words(recording, span)}"
 
 

@@ -91,6 +91,8 @@ class Table(Struct, frozen=True):
     """Whether each row has one line, in which the first column takes all free width."""
     depths: Sequence[int] = ()
     """The depth of each row of a tree."""
+    summary: str = ""
+    """The content in a few words, for a place that shows one line; the title if empty."""
     is_quoted: bool = False
     """Whether the rows are the scheduler's own lines, in which jobs keep the names of their PodGroups."""
     figures: FigureAt = no_figure

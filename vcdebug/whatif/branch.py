@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -57,40 +58,41 @@ def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
             f"goto {open_.start}:1 first, or undo them",
         )
     start = open_.start if open_.edits else open_.cycle
-    edits = (*open_.edits, *map(parse_edit, texts))
-    return _rerun_branch(replace(open_, start=start, undone_edits=()), edits)
+    changes = (*open_.changes, tuple(map(parse_edit, texts)))
+    return _rerun_branch(replace(open_, start=start, undone_changes=()), changes)
 
 
-def undo_last_edit(open_: OpenRecordings) -> OpenRecordings:
-    """Undo the last edit; raises NoRecordingError without one."""
-    if not open_.edits:
+def undo_last_change(open_: OpenRecordings) -> OpenRecordings:
+    """Undo the edits that were made together last; raises NoRecordingError without any."""
+    if not open_.changes:
         raise NoRecordingError("no edit to undo")
     # The whole branch runs again from the original, since an edit has no inverse.
-    undone = (*open_.undone_edits, open_.edits[-1])
-    return _rerun_branch(replace(open_, undone_edits=undone), open_.edits[:-1])
+    undone = (*open_.undone_changes, open_.changes[-1])
+    return _rerun_branch(replace(open_, undone_changes=undone), open_.changes[:-1])
 
 
 def undo_all_edits(open_: OpenRecordings) -> OpenRecordings:
     """Undo all edits, the last one first."""
-    if not open_.edits:
+    if not open_.changes:
         return open_
-    return _rerun_branch(replace(open_, undone_edits=(*open_.undone_edits, *reversed(open_.edits))), ())
+    return _rerun_branch(replace(open_, undone_changes=(*open_.undone_changes, *reversed(open_.changes))), ())
 
 
-def redo_edit(open_: OpenRecordings) -> OpenRecordings:
-    """Make the edit again that was undone last; raises NoRecordingError without one."""
-    if not open_.undone_edits:
+def redo_change(open_: OpenRecordings) -> OpenRecordings:
+    """Make the edits again that were undone last; raises NoRecordingError without any."""
+    if not open_.undone_changes:
         raise NoRecordingError("no edit to redo")
-    return _rerun_branch(replace(open_, undone_edits=open_.undone_edits[:-1]), (*open_.edits, open_.undone_edits[-1]))
+    *undone, change = open_.undone_changes
+    return _rerun_branch(replace(open_, undone_changes=tuple(undone)), (*open_.changes, change))
 
 
-def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordings:
+def _rerun_branch(open_: OpenRecordings, changes: tuple[EditsTogether, ...]) -> OpenRecordings:
     """Show the branch that these edits make, replayed from the original; without edits show the original."""
-    open_ = replace(open_, edits=edits, cycle=open_.start, comparison=None)
-    if not edits:
+    open_ = replace(open_, changes=changes, cycle=open_.start, comparison=None)
+    if not changes:
         return replace(open_, branch=(), side=ORIGINAL)
     base = open_.original[open_.start - 1]
-    branch = replay_like(edited_snapshot(base.snapshot, edits), base)
+    branch = replay_like(edited_snapshot(base.snapshot, open_.edits), base)
     return replace(open_, branch=(branch,), side=BRANCH)
 
 
@@ -123,6 +125,8 @@ def _compares_both(*, found_in: OpenRecordings, one: Recording, other: Recording
     return any(one is side for side in pair) and any(other is side for side in pair)
 
 
+EditsTogether = tuple[Edit, ...]
+"""The edits of one command or fix."""
 RecordingSide = Literal["original", "branch"]
 ORIGINAL: Final[RecordingSide] = "original"
 BRANCH: Final[RecordingSide] = "branch"
@@ -140,10 +144,10 @@ class OpenRecordings(Struct, frozen=True):
     """The branch's cycles from `start` on, the edited one first; empty without edits."""
     start: int = 1
     """The cycle that the edits are about."""
-    edits: tuple[Edit, ...] = ()
-    """The edits in force, in order."""
-    undone_edits: tuple[Edit, ...] = ()
-    """Edits that redo would bring back, the next one last."""
+    changes: tuple[EditsTogether, ...] = ()
+    """The edits in force, in order; those made together are undone together."""
+    undone_changes: tuple[EditsTogether, ...] = ()
+    """Edits that redo would bring back, the next ones last."""
     side: RecordingSide = ORIGINAL
     cycle: int = 1
     comparison: CycleComparison | None = None
@@ -163,6 +167,11 @@ class OpenRecordings(Struct, frozen=True):
     def other_side(self) -> RecordingSide:
         """The side that is not shown."""
         return ORIGINAL if self.side == BRANCH else BRANCH
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits in force, in order."""
+        return tuple(chain.from_iterable(self.changes))
 
     @property
     def edit_texts(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def _add_edit(driver: Driver, argument: str) -> CommandReply:
 
 
 def apply_edits_together(driver: Driver, texts: Sequence[str], title: str) -> CommandReply:
-    """Apply several edits in one replay; each can be undone on its own."""
+    """Apply several edits in one replay; they are undone together."""
     return _apply_change(driver, lambda open_: branch.with_edits(open_, list(texts)), title)
 
 
@@ -79,13 +79,18 @@ def describe_difference(comparison: CycleComparison) -> str:
 
 
 def _undo_edit(driver: Driver, _: str) -> CommandReply:
-    text = driver.open_recordings.edit_texts[-1:] or ("",)
-    return _apply_change(driver, branch.undo_last_edit, f"{text[0]} undone")
+    changes = driver.open_recordings.changes
+    return _apply_change(driver, branch.undo_last_change, f"{_texts_of(changes)} undone")
 
 
 def _redo_edit(driver: Driver, _: str) -> CommandReply:
-    undone = driver.open_recordings.undone_edits
-    return _apply_change(driver, branch.redo_edit, f"{undone[-1].text if undone else ''} redone")
+    undone = driver.open_recordings.undone_changes
+    return _apply_change(driver, branch.redo_change, f"{_texts_of(undone)} redone")
+
+
+def _texts_of(changes: Sequence[branch.EditsTogether]) -> str:
+    """The edits of the last change."""
+    return ", ".join(edit.text for edit in changes[-1]) if changes else ""
 
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply | str:

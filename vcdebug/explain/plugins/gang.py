@@ -132,7 +132,10 @@ def _member_term(member: GangMember) -> Term:
         return Term(member.task.key, (None, None), False, JOB_NOT_IN_SESSION)
     minimum = member.job.min_available
     breaks = f"{member.job.name} has {member.ready} ready and needs {minimum}: it would break the gang"
-    return Term(member.task.key, (member.ready, minimum), member.is_spare, "" if member.is_spare else breaks)
+    left = member.ready - 1
+    comparison = f"{member.ready} − 1 = {left} {'≥' if member.is_spare else '<'} {minimum}"
+    note = "" if member.is_spare else breaks
+    return Term(member.task.key, (member.ready, minimum), member.is_spare, note, comparison)
 
 
 def all_candidates_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -10,6 +10,7 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.command_line import ScreenTools
+from vcdebug.tui.panels.base import ListExtra, Panel
 from vcdebug.tui.screens.dialogs import (
     BreakpointScreen,
     ConfirmLeaveScreen,
@@ -34,11 +35,36 @@ class FollowedFigure(Struct, frozen=True):
     seq: Seq
 
 
+CursorPlace = tuple[Seq, str | None, str]
+"""An event, the panel with the keys, and the key of the row under its cursor."""
+
+
 class MarkCommands(Struct, eq=False):
-    """Breakpoints, watches and bookmarks at the cursor, and the events that wrote a figure."""
+    """Breakpoints, watches and bookmarks at the cursor, and the events about an object or a figure."""
 
     tools: ScreenTools
     _followed: FollowedFigure | None = None
+    _about: tuple[CursorPlace, tuple[str, str]] | None = None
+    """Where the last jump to an event about an object ended, and that object as (kind, name)."""
+
+    def goto_about(self, *, back: bool) -> None:
+        """Go to the next or previous event about the row's object, else the current job; pressed again, the same one.
+
+        In a list of objects the cursor stays on the object.
+        """
+        moment, grid = self.tools.current.ready_moment(), self.tools.focused()
+        if moment is None:
+            return
+        row, key = grid.cursor_row, grid.cursor_key()
+        subject = row.subject if row is not None and row.subject[1] else ("job", moment.job)
+        if self._about is not None and self._about[0] == (moment.number, grid.id, key):
+            subject = self._about[1]
+        self.tools.current.move_to(lambda driver: driver.next_about(*subject, back=back))
+        reached = self.tools.current.moment
+        if isinstance(grid, Panel) and isinstance(grid.extra, ListExtra):
+            grid.restore_cursor(key)
+        if reached is not None:
+            self._about = (reached.number, grid.id, grid.cursor_key()), subject
 
     def goto_last_change(self) -> None:
         """Go to the event that wrote the figure; pressed again, further back, even if the table has changed."""

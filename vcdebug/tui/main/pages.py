@@ -17,11 +17,10 @@ from vcdebug.debugger.commands.what_if import apply_edits_together
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, Figure
 from vcdebug.files.text_files import load_notes, save_notes
-from vcdebug.model.names import Seq
 from vcdebug.recording.replay import RerunCancelledError, cancellable, is_large, refuse_long_runs
 from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.main.cursor_commands import CopyCommands, MarkCommands, WhatIfCommands
-from vcdebug.tui.screens.pages import AnswerScreen, PageScreen, SubjectScreen, TableScreen
+from vcdebug.tui.screens.pages import AnswerScreen, Choice, PageScreen, SubjectScreen, TableScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.worker import NextScreen
 from vcdebug.views.document import name_jobs_of_table
@@ -59,12 +58,12 @@ class PageOpener(Struct, eq=False):
         moment = self.tools.current.moment
         return table if moment is None else name_jobs_of_table(table, moment.recording.job_names)
 
-    def _follow_choice(self, choice: Seq | Figure | str | None) -> None:
+    def _follow_choice(self, choice: Choice | None) -> None:
         if isinstance(choice, Figure):
             self.follow(choice)
         elif isinstance(choice, str):
             self.tools.commands.run_command(choice)
-        elif choice:
+        elif isinstance(choice, int) and choice:
             self.tools.go_to_event(choice)
 
     def open_cell(self, event: Grid.Opened) -> None:
@@ -73,7 +72,8 @@ class PageOpener(Struct, eq=False):
 
         moment, (kind, name) = self.tools.current.moment, event.row.subject
         if moment is None or not name or event.column != 0:
-            self.open_table(cell_detail(event.table, event.row, event.column))
+            here = moment.number if moment is not None else 0
+            self.open_table(cell_detail(event.table, event.row, event.column, here))
             return
 
         def make_page() -> Table:
@@ -118,18 +118,20 @@ class PageOpener(Struct, eq=False):
         from vcdebug.explain.pending.explanation import explain_by_name
 
         answer = explain_by_name(recording, name)
-        table = self.name_jobs(explanation_table(recording, answer))
-        return CommandReply(apply=partial(self._show_answer, recording, name, answer, table))
+        return CommandReply(apply=partial(self._show_answer, recording, name, answer))
 
-    def _show_answer(self, recording: Recording, name: str, answer: Explanation, table: Table) -> None:
+    def _show_answer(self, recording: Recording, name: str, answer: Explanation) -> None:
         """Open the page of an answer, and test fixes in a thread."""
+        tests_fixes = not self.tools.work.work_description
+        waits_for_fixes = tests_fixes and answer.wants_fixes
+        table = self.name_jobs(explanation_table(recording, answer, None if waits_for_fixes else ()))
         page = AnswerScreen(table, self.tools.clipboard, name if answer.wants_fixes else "")
         self.tools.lay_over(page, partial(self._follow_answer, page))
-        if not self.tools.work.work_description:
+        if tests_fixes:
             work = partial(self._test_fixes, recording, answer, page)
             self.tools.work.start_work(f"testing fixes for {name}", work)
 
-    def _follow_answer(self, page: AnswerScreen, choice: Seq | Figure | str | None) -> None:
+    def _follow_answer(self, page: AnswerScreen, choice: Choice | None) -> None:
         if isinstance(choice, str) and choice.isdigit():
             self.make_fix(page.plans[int(choice) - 1])
         else:
@@ -151,7 +153,7 @@ class PageOpener(Struct, eq=False):
         if not self.tools.work.is_wanted():
             return CommandReply()
         others = other_outcomes(recording, answer.job)
-        if not plans and not others.warnings:
+        if not plans and not others.warnings and not answer.wants_fixes:
             return CommandReply()
         table = explanation_table(recording, answer, describe_short_plans(recording, answer, plans), others)
         return CommandReply(apply=partial(self._show_tested, page, table, plans))
@@ -353,13 +355,17 @@ class ScreenParts:
             **of_screen,
         }
 
-    def open_waiting_jobs(self, cause: str = "") -> None:
-        """Explain all pending jobs in a thread, since hundreds take seconds, and list them, or those of a cause."""
+    def open_waiting_jobs(self, cause: str = "", *, opens_only_job: bool = False) -> None:
+        """Explain all pending jobs in a thread, since hundreds take seconds, and list them, or those of a cause.
+
+        With `opens_only_job`, the answer of a Pending job that is the only one is shown in place of the list.
+        """
         moment = self.tools.current.moment
         if moment is not None:
-            self.tools.work.start_work(SURVEY_TEXT, partial(self._survey_jobs, moment.recording, cause))
+            survey = partial(self._survey_jobs, moment.recording, cause, opens_only_job=opens_only_job)
+            self.tools.work.start_work(SURVEY_TEXT, survey)
 
-    def _survey_jobs(self, recording: Recording, cause: str) -> CommandReply:
+    def _survey_jobs(self, recording: Recording, cause: str, *, opens_only_job: bool) -> CommandReply:
         from vcdebug.explain.pending.explanation import survey_jobs
 
         estimate = TimeEstimate(monotonic)
@@ -367,7 +373,10 @@ class ScreenParts:
         def report_progress(done: int, total: int) -> None:
             self.tools.work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
-        survey_jobs(recording, report_progress)
+        survey = survey_jobs(recording, report_progress)
+        rows = (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)
+        if opens_only_job and len(rows) == 1:
+            return CommandReply(show="explain", argument=rows[0].explanation.pod or rows[0].explanation.job)
         return CommandReply(apply=partial(self.page_opener.open_page, "waiting", cause))
 
     def _write_report(self, words: str) -> None:

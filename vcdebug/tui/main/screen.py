@@ -275,7 +275,15 @@ class MainScreen(Screen[NextScreen]):
         return text if self.moment is None else self.moment.recording.job_names.in_text(text)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
-        self.app.push_screen(screen, then)
+        """Show a screen over this one; `then` takes its result, unless that is a command typed there."""
+
+        def follow(result: Result | None) -> None:
+            if isinstance(result, messages.TypedCommand):
+                self.run_command(result.text)
+            else:
+                then(result)
+
+        self.app.push_screen(screen, follow)
 
     def show_panel(self, name: str) -> None:
         """Bring a panel to the front and give it the focus; without a name the list of all."""
@@ -356,10 +364,7 @@ class MainScreen(Screen[NextScreen]):
         self.current.move_to(lambda driver: driver.take_step(verb, back=back))
 
     def action_about(self, back: bool) -> None:
-        """Go to the next or previous event about the row's object, else about the current job."""
-        row, job = self.focused_grid.cursor_row, self.moment.job if self.moment is not None else ""
-        kind, name = row.subject if row is not None and row.subject[1] else ("job", job)
-        self.current.move_to(lambda driver: driver.next_about(kind, name, back=back))
+        self.parts.mark_commands.goto_about(back=back)
 
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
@@ -386,7 +391,7 @@ class MainScreen(Screen[NextScreen]):
         """Why a job is Pending: the named one, the one under the cursor, or the current one; else all Pending jobs."""
         row = self.focused_grid.cursor_row
         if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
-            self.parts.open_waiting_jobs()
+            self.parts.open_waiting_jobs(opens_only_job=True)
 
     def action_zoom(self) -> None:
         self._panels.zoom_panel("" if self._panels.zoomed else self.focused_grid.id or "")

@@ -29,6 +29,8 @@ from vcdebug.views.table import Table, empty_table
 
 TITLE_MARGIN = 10
 """Cells of the frame's top line that the title cannot use."""
+LINE_MARGIN = 6
+"""As TITLE_MARGIN, in a place of one line, where only the key stands before the title."""
 GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """The binding of panels whose rows have an event to go to."""
 
@@ -135,7 +137,7 @@ class Panel(Grid):
         stays = is_other_recording or self._drawn_event == self.moment.number
         self._drawn_recording, self.drawn_size = ref(self.moment.recording), self.frame_size
         self._drawn_event = self.moment.number
-        self._frame_title, self.titled = self._title_for(table.title)
+        self._frame_title, self.titled = self._title_for(table)
         title_line = make_line(Piece(self._title_rest(table.title), "strong"))
         table = replace(table, header=(title_line, *table.header)) if self.titled else table
         self.set_table(table, follow=not (stays and self.shows.keeps_row))
@@ -169,19 +171,25 @@ class Panel(Grid):
             empty_table(self.shows.title, f"not asked again: {self.key_in_force} runs the cycle again up to here")
         )
 
-    def _title_for(self, title: str) -> tuple[str, bool]:
+    def _title_for(self, table: Table) -> tuple[str, bool]:
         """The form of the title that fits: complete, without its first word, or only that word.
 
-        In the last case the rest becomes the first line.
+        In the last case the rest becomes the first line. A place of one line shows the table's summary.
         """
-        room = self.frame_size.width - TITLE_MARGIN
+        if self.frame_size.height == 1:
+            return self._one_line(table.summary or table.title), False
+        title, room = table.title, self.frame_size.width - TITLE_MARGIN
         if not self.frame_size.width or cell_len(title) <= room:
             return title, False
         rest = self._title_rest(title)
-        if self.frame_size.height == 1:
-            # Only the title is visible: cut it at the end, since its beginning matters most.
-            return rest if cell_len(rest) <= room else f"{set_cell_size(rest, max(room - 1, 0)).rstrip()}…", False
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
+
+    def _one_line(self, words: str) -> str:
+        """The words after the panel's name, as far as they fit; cut at the end, since the beginning matters most."""
+        room = self.frame_size.width - LINE_MARGIN
+        full = f"{self.shows.title}  {self._title_rest(words)}".rstrip()
+        fitting = full if cell_len(full) <= room else self._title_rest(words)
+        return fitting if cell_len(fitting) <= room else f"{set_cell_size(fitting, max(room - 1, 0)).rstrip()}…"
 
     def _title_rest(self, title: str) -> str:
         return title.removeprefix(self.shows.title).strip()
@@ -276,7 +284,7 @@ class PanelExtra:
 
     KEYS: ClassVar[tuple[Binding, ...]] = ()
     """Bindings with the action `extra('NAME')`, which calls `run_key`."""
-    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = (("zoom", "zoom"),)
+    FOOTER: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(id of a binding, word) of the keys that the footer names first."""
 
     def __init__(self, panel: Panel) -> None:

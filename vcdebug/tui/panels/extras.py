@@ -90,7 +90,6 @@ MAX_ROW_TEXT: Final = 24
 class MomentPanel(PanelExtra):
     """Enter runs the command of a row of the overview, and elsewhere opens the whole cell."""
 
-    FOOTER = (("moment.go", "look into it"),)
     KEYS: ClassVar[tuple[Binding, ...]] = (
         Binding("enter", "extra('go')", "the whole cell; in the overview what the row is about", id="moment.go"),
     )

@@ -18,7 +18,7 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.pieces import Piece, muted_piece
 from vcdebug.views.table import Row, Table, table_columns
 
-SNAPSHOT_COLUMNS = table_columns("snapshot~30", "opened", "what is in it~")
+SNAPSHOT_COLUMNS = table_columns("snapshot~30", "last opened", "what is in it~")
 
 
 class PathInput(Input, inherit_bindings=False):
@@ -80,14 +80,14 @@ class ChooserScreen(Screen[str]):
             yield Row(path, (Piece(_display_name(path), "strong"), Piece(opened), Piece(about)))
 
     def _all_rows(self) -> Iterator[Row]:
-        titles = {snapshot.name: f": {snapshot.title}" for snapshot in list_bundled()}
+        titles = {snapshot.name: f"{snapshot.title}; " for snapshot in list_bundled()}
         for recent in self.recent_snapshots:
-            about = f"{recent.size_text}{titles.get(recent.path, '')}"
+            about = f"{titles.get(recent.path, '')}{recent.size_text}"
             yield Row(recent.path, (Piece(_display_name(recent.path), "strong"), Piece(recent.opened), Piece(about)))
         recent_paths = {recent.path for recent in self.recent_snapshots}
         for snapshot in list_bundled():
             if snapshot.name not in recent_paths and str(snapshot.path) not in recent_paths:
-                words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.title))
+                words = (Piece(snapshot.name, "strong"), muted_piece("–"), Piece(snapshot.title))
                 yield Row(snapshot.name, words)
 
     @on(Grid.Moved)
@@ -102,6 +102,8 @@ class ChooserScreen(Screen[str]):
         typed = event.value.strip()
         # A fuzzy filter alone would show too many rows for a few letters.
         row_count = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
+        if not row_count and typed.startswith("/") and "/" not in typed[1:]:
+            row_count = grid.set_filter(typed.removeprefix("/"))  # as in any other table, where / filters
         self._show_keys("Enter opens" if row_count else "Enter opens this path", "clears" if event.value else "leaves")
 
     def _show_keys(self, opens: str, leaves: str) -> None:

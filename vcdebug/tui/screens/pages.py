@@ -26,6 +26,7 @@ from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
 from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
+from vcdebug.tui.messages import TypedCommand
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import DrawnScrollBars, Prompt, settled_size
 from vcdebug.views.panels import PANELS, Page
@@ -116,7 +117,7 @@ class OverlayScreen(ModalScreen[Result]):
         self._scroll_bars.skip_unchanged(message)
 
 
-Choice = Seq | Figure | str
+Choice = Seq | Figure | str | TypedCommand
 """What a page closes with."""
 
 
@@ -128,6 +129,7 @@ class DetailScreen(ModalScreen[Choice]):
         Binding("q", "leave", "close the page", id="page.leave"),
         Binding("enter", "go", "go to the row's event", id="page.go"),
         Binding("slash", "filter", "filter", id="page.filter"),
+        Binding("colon", "command", "type a command, which closes the page", id="page.command"),
         Binding("L", "last_change", "to the event that wrote the number under the cursor", id="page.last-change"),
         Binding("equals_sign", "why", "show where the number under the cursor comes from", id="page.why"),
         Binding("y", "copy", "copy all of it", id="page.copy"),
@@ -210,7 +212,9 @@ class DetailScreen(ModalScreen[Choice]):
     @on(Grid.Opened)
     def open_row(self, event: Grid.Opened) -> None:
         event.stop()
-        self.action_go()
+        # A row out of sight is shown first: the key could do something that is not meant.
+        if not self.query_one(Grid).bring_cursor():
+            self.action_go()
 
     def action_go(self) -> None:
         row = self.query_one(Grid).cursor_row
@@ -229,22 +233,32 @@ class DetailScreen(ModalScreen[Choice]):
         """Close with the question about the figure under the cursor, else about the row's event."""
         grid = self.query_one(Grid)
         figure, row = grid.cursor_figure, grid.cursor_row
+        if grid.bring_cursor():
+            return
         if figure is not None or (row is not None and row.seq):
             self.dismiss(f"why {figure}" if figure is not None else f"why event {row.seq if row is not None else 0}")
 
     def action_filter(self) -> None:
         self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
 
+    def action_command(self) -> None:
+        self.query_one(Prompt).open_line("command")
+
     @on(Prompt.Edited)
     @on(Prompt.Entered)
-    def filter_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
-        self._filter_rows(event.text)
+    def line_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
+        """Filter with every key that is typed; close with a command that is entered."""
+        if event.mode == "filter":
+            self._filter_rows(event.text)
         if isinstance(event, Prompt.Entered):
             self.set_focus(self.query_one(Grid))
+            if event.mode == "command" and event.text.strip():
+                self.dismiss(TypedCommand(event.text))
 
     @on(Prompt.Closed)
-    def remove_filter(self) -> None:
-        self._filter_rows("")
+    def line_closed(self, event: Prompt.Closed) -> None:
+        if event.mode == "filter":
+            self._filter_rows("")
         self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
@@ -303,9 +317,12 @@ class AnswerScreen(DetailScreen, OverlayScreen[Choice]):
         return self.HINTS[not self.plans :] if self.job else PAGE_HINTS
 
     def show_fixes(self, table: Table, plans: Sequence[TriedPlan]) -> None:
-        """Replace the table by one with tested fixes."""
-        self.plans = plans
+        """Replace the table by one with tested fixes, with the cursor on the first one unless it was moved."""
+        grid = self.query_one(Grid)
+        was_at_top, self.plans = grid.cursor == 0, plans
         self.show_table(table)
+        if was_at_top:
+            grid.action_move_to(0)
         self.query_one(KeyLine).show_keys(self.hint_text())
 
     def action_fix(self, number: int) -> None:

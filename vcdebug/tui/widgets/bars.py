@@ -398,13 +398,11 @@ class FooterKey(Struct, frozen=True):
     """(displayed name, Textual's name) of each key; a click on a name simulates the key."""
 
     def write_to(self, text: Text) -> None:
-        """Append the entry, such as `<n> over`; a click on a key presses it, elsewhere the first one."""
+        """Append the entry, such as `n/N over`; a click on a key presses it, elsewhere the first one."""
         click_style = on_click(f"app.simulate_key('{self.key_presses[0][1]}')") if self.key_presses else Style()
-        text.append("<", BOLD + click_style)
         for number, (display_name, key) in enumerate(self.key_presses):
-            gap = " " if number and len(self.key) > len(self.key_presses) else ""
-            text.append(f"{gap}{display_name}", BOLD + on_click(f"app.simulate_key('{key}')"))
-        text.append(">", BOLD + click_style)
+            text.append("/" if number else "", click_style)
+            text.append(display_name, BOLD + on_click(f"app.simulate_key('{key}')"))
         text.append(f" {self.effect}  ", click_style)
 
 
@@ -456,7 +454,7 @@ class Status(Widget):
 
 
 def _keys_width(keys: tuple[FooterKey, ...]) -> int:
-    return sum(len(key.key) + len(key.effect) + 5 for key in keys)
+    return sum(len(key.key) + len(key.effect) + 3 for key in keys)
 
 
 FIRST_KEY_LINES: Final = (

@@ -271,6 +271,14 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         region = Region(0, top, 1, min(height, max(self.size.height, 1)))
         self.scroll_to_region(region, animate=False, force=True)
 
+    def bring_cursor(self) -> bool:
+        """Scroll to the cursor's row if it is out of sight, such as below a long head; returns whether it was."""
+        line, top = self._layout.first_line_of(self.cursor) if self._rows else 0, self.scroll_offset.y
+        if not self._rows or top <= line < top + self.size.height:
+            return False
+        self.scroll_to(0, line - self.size.height // 2, animate=False)
+        return True
+
     def request_redraw(self) -> None:
         """Redraw changed lines after the current event, so that several changes cause one redraw."""
         self._is_stale, self._last_sight = True, None

@@ -85,7 +85,7 @@ def _iter_sentences(recording: Recording, answer: Explanation, others: OtherOutc
 
 
 def _iter_fix_rows(answer: Explanation, tested: Sequence[str]) -> Iterator[Row]:
-    """Each leads to the first proof, as the first row does while fixes are tested: a key means the same all the time."""
+    """Each leads to the first proof, as the first row does before fixes are tested: a key always means the same."""
     seq = answer.dominant.evidence[0].seq if answer.dominant.evidence else 0
     for number, line in enumerate(fix_lines(answer, tested)):
         label = Piece(f"fix {line.number}", "good") if line.number else muted_piece("" if tested else "try")

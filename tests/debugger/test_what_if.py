@@ -146,7 +146,7 @@ def test_a_comparison_needs_the_cycle_on_both_sides() -> None:
     with pytest.raises(NoRecordingError, match="no edits to compare"):
         with_comparison(base())
     longer = OpenRecordings(
-        branch.original, (*branch.branch, replay_next_cycle(branch.shown_recording)), 1, branch.edits, (), BRANCH, 2
+        branch.original, (*branch.branch, replay_next_cycle(branch.shown_recording)), 1, branch.changes, (), BRANCH, 2
     )
     with pytest.raises(NoRecordingError, match="the original has no cycle 2"):
         with_comparison(longer)

@@ -202,7 +202,7 @@ def placed_jobs(snapshot: Snapshot) -> set[str]:
         (
             "4690-small-jobs-pass-the-large-one",
             "team/large",
-            "; under v1.13.3 and older it does not help and evicts pods.",
+            "; under v1.11.1 to v1.13.3 it evicts pods and does not help; under v1.11.0 and older it does not help.",
         ),
         ("1096-two-queues-none-gets-two", "team/job-b", ""),
         # The fix itself names the release that added what it uses.

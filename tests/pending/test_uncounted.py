@@ -125,24 +125,25 @@ def test_a_device_plugin_that_has_registered_nothing_is_named(
     assert told is any(f"kubectl -n kube-system logs {plugin}" in one.text for one in found.advised)
 
 
-def reclaiming(cpu: str) -> Snapshot:
+def reclaiming(cpu: str, plugin: str) -> Snapshot:
     """Queue rich holds 4 cpu and 2 of a deserved 1 gpu/x; a pod of queue poor with this cpu asks for one of them."""
     deserved = {"cpu": "8", "memory": "50G", "gpu/x": "1", "pods": "50"}
     rich, poor = queue("rich", deserved=deserved), queue("poor", deserved=deserved)
     holds = [pod_group("rich-job", queue="rich", phase="Running")]
     holds += pods("rich-job", 2, requests={"cpu": "2", "gpu/x": "1"}, on="n1")
     wants = pods("j", 1, requests={"cpu": cpu, "gpu/x": "1"})
-    conf = conf_of("gang capacity predicates", actions="allocate, reclaim")
+    conf = conf_of(f"gang {plugin} predicates", actions="allocate, reclaim")
     return cluster(node("n1", **{"gpu/x": "2"}), rich, poor, holds, pod_group("j", queue="poor"), wants, conf=conf)
 
 
 @pytest.mark.parametrize(
     ("release", "cpu", "told"), [("v1.11.0", "6", True), ("v1.11.0", "2", False), ("v1.12.2", "6", False)]
 )
+@pytest.mark.parametrize("plugin", ["capacity", "proportion"])
 def test_a_queue_that_holds_less_than_the_reclaimer_asks_is_named_with_its_figures(
-    release: str, cpu: str, told: bool
+    release: str, cpu: str, told: bool, plugin: str
 ) -> None:
-    found = explained(snapshot_at_release(reclaiming(cpu), release))
+    found = explained(snapshot_at_release(reclaiming(cpu, plugin), release))
     assert told is ("holds less than j-0 asks for (4 of 6 cpu); v1.11.0 requires more" in found.full_text)
 
 

@@ -45,6 +45,7 @@ from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
+from vcdebug.releases.queues import RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.workloads import next_pods_of
 
@@ -484,3 +485,13 @@ def stuck_jobs_finding(
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)
     return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))
+
+
+def too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -> str:
+    """`holds less than a-0 asks for (8 of 16 cpu); v1.11.0 requires more (fixed in v1.12.0)`."""
+    short = [name for name in task.resreq.resource_names() if allocated.get(name) < task.resreq.get(name)]
+    pairs = [(name, *format_amounts_apart(name, allocated.get(name), task.resreq.get(name))) for name in short]
+    figures = join_names(f"{held} of {asked} {name}" for name, held, asked in pairs)
+    fixed = f"fixed in {join_names(RECLAIM_WHOLE_REQUEST.fixed_in)}"
+    release = recording.snapshot.release.display_name()
+    return f"holds less than {task.name} asks for ({figures}); {release} requires more ({fixed})"

@@ -374,8 +374,12 @@ def _releases_without_effect(recording: Recording, explanation: Explanation, pla
         return ""
     others = [tag for tag in SUPPORTED_TAGS if tag not in NEWEST_PATCHES]
     failing |= _tags_without_effect(recording, explanation, plan, others)
-    ranges = " and under ".join(_tag_ranges(sorted(map(SUPPORTED_TAGS.index, failing))))
-    return f"under {ranges} it does not help{' and evicts pods' if any(failing.values()) else ''}"
+    tags_by_words = group_by_key(
+        ("it evicts pods and does not help" if failing[tag] else "it does not help", index)
+        for index, tag in enumerate(SUPPORTED_TAGS)
+        if tag in failing
+    )
+    return "; ".join(f"under {' and under '.join(_tag_ranges(tags))} {words}" for words, tags in tags_by_words.items())
 
 
 def _tags_without_effect(

@@ -12,7 +12,7 @@ from vcdebug.amount_text import format_amount
 from vcdebug.explain import equation, plugins
 from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.queue_findings import explain_queue_rejection
+from vcdebug.explain.queue_findings import explain_queue_rejection, too_small_words
 from vcdebug.explain.queue_index import not_above_share
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
@@ -162,8 +162,18 @@ def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
-    """The reason: the candidates' queues hold no more than they deserve."""
-    return not_above_share(view, NAME, protected, seq, smaller_share_advice)
+    """The reason: the candidates' queues hold no more than they deserve, or less than an older release requires."""
+    reason = not_above_share(view, NAME, protected, seq, smaller_share_advice)
+    attrs = attrs_of(state_before(view.recording, seq))
+    minimum = proportion.least_holding(view.session.release, task)
+    victims = (task_of(view.recording, key) for key in protected)
+    small = {
+        holding.queue: too_small_words(view.recording, holding.allocated, task)
+        for holding in proportion.iter_holdings(view.session.jobs, attrs, victims, minimum)
+        if holding.queue and holding.exceeded_dimensions and not holding.has_surplus
+    }
+    text = "; ".join(f"Queue {queue} {words}" for queue, words in small.items())
+    return reason._replace(text=text, lines=(), advice=()) if text else reason
 
 
 def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:

@@ -12,18 +12,18 @@ from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equati
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugins import VetoReason
+from vcdebug.explain.queue_findings import too_small_words
 from vcdebug.explain.queue_index import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.names import QueueName, Seq, TaskKey
-from vcdebug.model.resource import CPU, PODS, Resource
+from vcdebug.model.resource import CPU, PODS
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import Capacity, reclaim
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, shared_dimensions, short_of_guarantee, with_figures
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of
 from vcdebug.recording.timeline import ClusterState
-from vcdebug.releases.queues import RECLAIM_WHOLE_REQUEST
 
 NAME = "capacity"
 VICTIMS_FORMULA = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
@@ -161,20 +161,10 @@ def _veto_reason(
         reclaim.NO_OVERLAP: f"that free nothing {task.name} asks for",
         reclaim.GUARANTEE: f"{of_queue}, which would fall below its guarantee ({guaranteed})",
         reclaim.NOTHING_DESERVED: f"{of_queue}: {nothing}",
-        reclaim.TOO_SMALL: f"{of_queue}, {_too_small_words(recording, verdict.allocated, task)}",
+        reclaim.TOO_SMALL: f"{of_queue}, which {too_small_words(recording, verdict.allocated, task)}",
         reclaim.DESERVED: f"{of_queue}, which uses {_format_share(attr, victim)}",
         # Allowed as the only victim, so the victims before it must be the reason.
     }.get(verdict.rule, f"{of_queue}, once the victims before them are evicted")
-
-
-def _too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -> str:
-    """`which holds less than a-0 asks for (8 of 16 cpu); v1.11.0 requires more (fixed in v1.12.0)`."""
-    short = [name for name in task.resreq.resource_names() if allocated.get(name) < task.resreq.get(name)]
-    pairs = [(name, *format_amounts_apart(name, allocated.get(name), task.resreq.get(name))) for name in short]
-    figures = join_names(f"{held} of {asked} {name}" for name, held, asked in pairs)
-    fixed = f"fixed in {join_names(RECLAIM_WHOLE_REQUEST.fixed_in)}"
-    release = recording.snapshot.release.display_name()
-    return f"which holds less than {task.name} asks for ({figures}); {release} requires more ({fixed})"
 
 
 def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:

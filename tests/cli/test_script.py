@@ -119,7 +119,7 @@ def test_explain_without_a_job_explains_the_present_one_or_else_all_that_wait(tm
     assert "cause: gang-discard" in run(tmp_path, "goto 120", "explain")[1]
     code, out, _ = run(tmp_path, "explain")
     assert 2 == code
-    assert "Jobs with missing pods: 1 of 6" in out
+    assert "Pending jobs: 1 of 6" in out
     assert "research/llm-finetune" in out
 
 

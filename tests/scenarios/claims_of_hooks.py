@@ -276,6 +276,9 @@ RESOURCE_RULES = (
         "A queue's real capability", QUOTA, "panel queues", "team-vision cpu 84 116 ████░░······ 0.875 gpu 116 0 256 1"
     ),
     claim(
-        "The dimension that is short is named", FITS, "break predicate; continue; panel moment", "the most on a node is"
+        "The dimension that is short is named",
+        FITS,
+        "break predicate; continue; panel moment",
+        "gpu 2 ██ ≤ 2 < 4 short of gpu",
     ),
 )

@@ -102,7 +102,7 @@ PLUGINS = (
         "predicates: resources that are missing",
         FITS,
         "break predicate; continue; panel moment",
-        "cpu-01 ✗ ✗––––– Insufficient nvidia.com/gpu",
+        "cpu-01 ✗ ✗––––– gpu 0 < 4 Insufficient nvidia.com/gpu",
     ),
     claim(
         "predicates: affinity",

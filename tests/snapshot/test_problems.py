@@ -51,7 +51,7 @@ def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
         (
             "PodGroup spec.minTaskMember.worker",
             "2",
-            "PodGroup team-a/train: spec.minTaskMember.worker: is '2', not a whole",
+            "PodGroup team-a/train: spec.minTaskMember.worker: is '2', not a 32-bit",
         ),
         ("Queue spec", [], "Queue research: spec: is a list, not a mapping"),
     ],

@@ -75,9 +75,9 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     head = make_line(
         passing_piece(recording, seq, event),
         f"  of {count_noun(event.processed, 'node')} tried" + (f", {untried} {UNTRIED}" if untried else ""),
-        muted_piece("   Enter: a node's equation"),
+        muted_piece(" the node that was reserved for it in an earlier cycle" if is_reserved else ""),
         muted_piece(f"   {NO_ROOM_REQUIRED}" if roomless else ""),
-        muted_piece("   the node that was reserved for it in an earlier cycle" if is_reserved else ""),
+        muted_piece("   Enter: a node's equation"),
     )
     return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)
 

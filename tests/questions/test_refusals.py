@@ -102,9 +102,20 @@ def test_nodes_with_other_figures_have_tables_of_their_own_the_closest_first() -
     reply = explain_refusal(replay_cycle(snapshot), "j-0")
     heads = [sheet.title for sheet in reply.sheets]
     assert heads == [f"n{cpu}-0 (and 1 more node): Insufficient cpu" for cpu in (6, 5, 4)]
-    assert "6 more nodes with other figures: Insufficient cpu (use --json for all)." in reply.lines
+    assert "6 more nodes: Insufficient cpu." in reply.lines
     groups: Any = reply.data["nodes"]
     assert [[f"n{cpu}-0", f"n{cpu}-1"] for cpu in range(6, 0, -1)] == [one["nodes"] for one in groups]
+
+
+def test_figures_of_many_nodes_are_compared_only_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vcdebug.explain.questions.nodes.MAX_JUDGED_PER_REASON", 3)
+    nodes = [node(f"n{number}", cpu="4") for number in range(8)]
+    snapshot = cluster(nodes, queue("default"), pod_group("j"), pods("j", 1, cpu="8"), conf=conf_of("gang predicates"))
+    reply = explain_refusal(replay_cycle(snapshot), "j-0 n7")
+    assert ["n7 (and 2 more nodes): Insufficient cpu"] == [sheet.title for sheet in reply.sheets]
+    assert "5 more nodes: Insufficient cpu." in reply.lines
+    groups: Any = reply.data["nodes"]
+    assert {f"n{number}" for number in range(8)} == {name for one in groups for name in one["nodes"]}
 
 
 def test_a_candidate_node_says_what_the_plugins_answered_there() -> None:

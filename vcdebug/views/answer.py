@@ -127,10 +127,10 @@ def explanation_blocks(
 def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(answer.contributing, key=lambda finding: finding.cause == Cause.MIXED)
-    # Where an action is missing, the first line says that no node has free room.
-    implied = (Cause.MIXED,) if answer.cause_code == Cause.NOT_CONFIGURED else ()
     told = answer.dominant.full_text
-    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in told else implied
+    # Where an action is missing, the first line says that no node has free room.
+    no_room = (Cause.MIXED,) if answer.cause_code == Cause.NOT_CONFIGURED else ()
+    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in told else no_room
     further = [finding for finding in others if finding.reason not in told and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""

@@ -121,12 +121,13 @@ def funnel_at(recording: Recording, seq: Seq) -> VictimFunnel | None:
     return _build_funnel(recording, task.index, action.name)
 
 
-def funnels_around(recording: Recording, seq: Seq) -> tuple[VictimFunnel, ...]:
-    """All victim searches of the evicting action around an event; empty outside such an action."""
+def funnels_around(recording: Recording, seq: Seq, pod: TaskKey = "") -> tuple[VictimFunnel, ...]:
+    """The victim searches of the evicting action around an event, of one pod if named; empty outside such an action."""
     action = recording.span_tree.span_around(seq, Level.ACTION)
     if action is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return ()
-    tasks = [span for span in spans_inside(recording, action) if span.level is Level.TASK]
+    spans = spans_inside(recording, action)
+    tasks = [span for span in spans if span.level is Level.TASK and pod in ("", span.name)]
     return tuple(_build_funnel(recording, span.index, action.name) for span in tasks)
 
 

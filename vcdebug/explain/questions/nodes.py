@@ -1,5 +1,6 @@
 """Why this node: scores and random choices; and why not the others: the checks by which each rejects a pod."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -196,6 +197,8 @@ NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), explain_node)
 
 MAX_SHEETS: Final = 12
 MAX_SHEETS_PER_REASON: Final = 3
+MAX_JUDGED_PER_REASON: Final = 100
+"""Nodes of one reason whose figures are compared: a filter such as pod affinity looks at all pods for each."""
 
 
 class NodeSearch(NamedTuple):
@@ -310,10 +313,13 @@ def _grouped_refusals(
     """The nodes that reject the pod: those of node `first`, then by what is missing, then those without figures."""
     names, event = recording.node_names, search.event
     refused = sorted((names[row] for row in event.failed.tolist()), key=lambda name: name != first)
-    judged = []
+    judged, counts = [], Counter[tuple[str, ...]]()
     for name in refused:
         reasons = tuple(status.reason for status in dry_runs.statuses_of(recording, event, name))
-        checks = dry_runs.checks_of_node(recording, hits[name].seq if name in hits else search.seq, name)
+        counts[reasons] += 1
+        is_judged = counts[reasons] <= MAX_JUDGED_PER_REASON
+        at = hits[name].seq if name in hits else search.seq
+        checks = dry_runs.checks_of_node(recording, at, name) if is_judged else ()
         judged.append((name, reasons, checks, _check_rows(checks)))
     groups = group_by_key(
         ((reasons, tuple(row for row in rows if row[0] == NOT_MET)), (name, checks, rows))
@@ -355,16 +361,14 @@ def _missing_distance(checks: Sequence[dry_runs.NodeCheck]) -> tuple[float, ...]
 
 
 def _select_shown(refusals: Sequence[RefusedNodes]) -> tuple[list[RefusedNodes], tuple[str, ...]]:
-    """(the refusals that become tables, a line per reason whose further nodes have other figures)."""
+    """(the refusals that become tables, a line per reason with its number of further nodes)."""
     taken = group_by_key((one.reasons, one) for one in refusals)
-    kept = [one for one in refusals if one in taken[one.reasons][:MAX_SHEETS_PER_REASON]][:MAX_SHEETS]
+    kept = [one for one in refusals if one.checks and one in taken[one.reasons][:MAX_SHEETS_PER_REASON]][:MAX_SHEETS]
     lines = []
     for reasons, group in taken.items():
         left = sum(len(one.nodes) for one in group if one not in kept)  # exact: ints
         if left:
-            lines.append(
-                f"{count_noun(left, 'more node')} with other figures: {', '.join(reasons)} (use --json for all)."
-            )
+            lines.append(f"{count_noun(left, 'more node')}: {', '.join(reasons)}.")
     return kept, tuple(lines)
 
 

@@ -364,7 +364,7 @@ VICTIM_QUESTION = NamedQuestion("victim", "Why this victim", ("pod",), explain_v
 
 def victim_funnels(recording: Recording, seq: Seq, pod: TaskKey) -> list[VictimFunnel]:
     """The last search for victims for a pod in the action around an event: among other jobs, and within the job."""
-    found = (funnel for funnel in funnels_around(recording, seq) if funnel.task == pod and funnel.tried_nodes)
+    found = (funnel for funnel in funnels_around(recording, seq, pod) if funnel.tried_nodes)
     latest = {funnel.is_within_job: funnel for funnel in found}.values()
     return [one for one in latest if not one.is_within_job or any(map(_outcomes, one.tried_nodes))]
 

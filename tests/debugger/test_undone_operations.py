@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.recorded import BUNDLED, GOLDEN, bundled, find_recorded, golden, recorded
+from tests.recorded import BUNDLED, GOLDEN, bundled, golden, recorded, recorded_path
 from vcdebug.debugger.facts import EventFact, FigureFact
 from vcdebug.debugger.figures import parse_figure_line
 from vcdebug.debugger.origins import origin_of
@@ -24,10 +24,7 @@ REFUSED_TWICE = "r1-evicted-for-a-job-that-got-nothing"
 def recording_of(name: str) -> Recording:
     if name != REFUSED_TWICE:
         return bundled(name) if name in BUNDLED else golden(name)
-    found = find_recorded(f"threads/{name}")
-    if not found:
-        pytest.skip("the folder beside the checkout is missing")
-    return recorded(found[0])
+    return recorded(recorded_path(f"threads/{name}"))
 
 
 def undone_by_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent, Seq]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.recorded import BUNDLED, GOLDEN, bundled, find_recorded, golden, recorded
+from tests.recorded import BUNDLED, GOLDEN, bundled, golden, recorded, recorded_path
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.explain.questions.holders import find_holders
 from vcdebug.framework.record import HookEvent
@@ -49,10 +49,7 @@ def test_a_pod_that_its_plan_did_evict_is_not_said_to_be_protected() -> None:
 
 def test_the_pods_of_a_queue_hold_what_its_limit_rejected_though_another_cause_decides() -> None:
     """gangpreempt evicts for the queue's quota; at the end of the cycle the nodes have room."""
-    found = find_recorded("threads/r1-evicted-for-a-job-that-got-nothing")
-    if not found:
-        pytest.skip("the folder beside the checkout is missing")
-    recording = recorded(found[0])
+    recording = recorded(recorded_path("threads/r1-evicted-for-a-job-that-got-nothing"))
     reply = find_holders(recording, "default/job-21")
     queue: Any = find_holders(recording, "queue/q2").data["holders"]
     holders: Any = reply.data["holders"]

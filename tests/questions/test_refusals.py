@@ -34,7 +34,7 @@ def asked_pods(recording: Recording) -> list[TaskKey]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_each_answer_about_victims_is_the_one_of_the_trace(name: str) -> None:
-    """A protected pod is missing in the plugin's recorded answer; the last question on each node is told."""
+    """A protected pod is missing in the plugin's recorded answer; the last question on each node is shown."""
     recording = recording_of(name)
     hooks = dict(recording.events_of_type(HookEvent))
     for task in asked_pods(recording):

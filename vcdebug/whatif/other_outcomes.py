@@ -300,9 +300,10 @@ def _release_sentence(
         if difference is not None
     )
     tags_by_outcome: dict[str, list[int]] = {}
+    base, with_fact = _read_answer(recording, job), len(by_reason) == 1
     for (difference, _), tags in by_reason.items():
-        with_fact = len(by_reason) == 1
-        outcomes = [_describe_outcome(recording, runs[tag], job, difference, with_fact=with_fact) for tag in tags]
+        answers = ((runs[tag], _answer_of(recording, runs[tag], job)) for tag in tags)
+        outcomes = [_describe_outcome(base, run, answer, difference, with_fact=with_fact) for run, answer in answers]
         names = (runs[tag].release.display_name() for tag in tags)
         is_same = len({text.replace(name, "") for text, name in zip(outcomes, names, strict=True)}) == 1
         # Where and how pods are placed can differ: then only that they are is true of each release.
@@ -324,16 +325,17 @@ def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, kind: JobDif
 
 
 def _describe_outcome(
-    recording: Recording, run: _ReleaseRun, job: JobId, difference: _Difference, *, with_fact: bool
+    base: _ReleaseAnswer, run: _ReleaseRun, answer: _ReleaseAnswer, difference: _Difference, *, with_fact: bool
 ) -> str:
-    """An outcome with its reason, and with the first fact if `with_fact`."""
-    answer, base = _answer_of(recording, run, job), explain_by_name(recording, job)
-    is_placed, kind, words = base.scheduled, difference.kind, difference.text
-    if kind is JobDifference.SCHEDULED and base.cause_code == Cause.EVICTED:
+    """The outcome in a run, of another release than the base answer, with its reason; with the first fact if
+    `with_fact`.
+    """
+    is_placed, kind, words = base.is_scheduled, difference.kind, difference.text
+    if kind is JobDifference.SCHEDULED and base.cause == Cause.EVICTED:
         return "it keeps its pods"
     if kind in (JobDifference.SCHEDULED, JobDifference.PENDING, JobDifference.OTHERWISE_PENDING):
         # A reservation that is never bound counts as a place in the cycle, but not in the answer.
-        is_alike = answer.kind_key == _read_answer(recording, job).kind_key
+        is_alike = answer.kind_key == base.kind_key
         otherwise = f"it {answer.state} {'with other figures' if is_alike else 'for another reason'}"
         pending = JobDifference.PENDING.value if is_placed else otherwise
         words = JobDifference.SCHEDULED.value if answer.is_scheduled else pending

@@ -164,8 +164,10 @@ def _holding_term(holding: proportion.QueueHolding) -> equation.Term:
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
     """The reason: the candidates' queues hold no more than they deserve, or less than an older release requires."""
     reason = not_above_share(view, NAME, protected, seq, smaller_share_advice)
-    attrs = attrs_of(state_before(view.recording, seq))
     minimum = proportion.least_holding(view.session.release, task)
+    if minimum.is_empty():
+        return reason
+    attrs = attrs_of(state_before(view.recording, seq))
     victims = (task_of(view.recording, key) for key in protected)
     small = {
         holding.queue: too_small_words(view.recording, holding.allocated, task)

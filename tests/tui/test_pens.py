@@ -86,7 +86,7 @@ async def test_without_colours_a_refusal_is_as_bright_as_plain_text(monkeypatch:
     async with opened_again("preempt-blocked-by-gang", WIDE) as desk:
         await desk.command("goto 120")
         inks = {text.strip(): style.color for text, style in drawn_words(desk)}
-        assert inks["candidates"] != inks["bert-pretrain-worker-1"], "muted and plain"
+        assert inks["allowed"] != inks["bert-pretrain-worker-1"], "muted and plain"
         assert inks["bert-pretrain-worker-1"] == inks["✗ no pod remains"]
 
 

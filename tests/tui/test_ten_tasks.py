@@ -31,7 +31,7 @@ def counted(keys: Sequence[str]) -> int:
 
 
 TASKS = {
-    "the veto with its numbers": (2, ("enter", "enter"), ("gang  ", "ready", "allows", "0 of 2")),
+    "the veto with its numbers": (2, ("enter", "enter"), ("● gang", "ready", "allowed", "0 of 2")),
     "the last change of Idle": (3, ("6", "right", "L"), ("idle cpu 40 → 16", "event 57/")),
     "a what-if of minMember and the comparison": (
         7,

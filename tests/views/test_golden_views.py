@@ -145,7 +145,6 @@ CASES: list[tuple[str, str, str, View]] = [
     ("flow-reclaim", RECLAIM, "victim", everything_open),
     ("victims", BLOCKED, "victim", event_view),
     ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', event_view),
-    ("victims-fates", BLOCKED, "victim", lambda recording, seq: page(recording, seq, "victims", str(seq))),
     ("victims-equation", BLOCKED, 'victim if plugin == "gang"', event_equation),
     ("victims-reclaim", RECLAIM, "victim", event_view),
     ("votes-starving", BLOCKED, "starving", event_view),

@@ -27,7 +27,7 @@ from vcdebug.views.pieces import NO, Piece, Style, make_line, muted_lines, muted
 from vcdebug.views.queues import cluster_page, queue_page, queues_table
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
-from vcdebug.views.votes import VICTIMS_SUBJECT, candidates_table, is_victims, victims_table, votes_table
+from vcdebug.views.votes import is_victims, victims_table, votes_table
 
 JOB_COLUMNS = table_columns("job@", "phase", "message~")
 TASK_COLUMNS = table_columns("part", "outcome~", "event#")
@@ -188,8 +188,6 @@ def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Tabl
         return queue_page(recording, seq, name)
     if kind in (REASON, SHORT_OF):
         return node_list(recording, seq, kind, name)
-    if kind == VICTIMS_SUBJECT:
-        return candidates_table(recording, int(name))
     if kind == "cluster":
         return cluster_page(recording, seq)
     # A task has no page of its own: its job's page has a row for it.

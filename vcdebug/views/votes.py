@@ -1,10 +1,10 @@
 """Hook calls tier by tier: the answers of any hook, victims and candidates; and the panel Tiers."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
-from vcdebug.amount_text import count_noun
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.decisions.votes import (
     HOOK_AT,
     CandidateOutcome,
@@ -17,16 +17,16 @@ from vcdebug.explain.decisions.votes import (
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq, TaskKey
+from vcdebug.model.names import Seq
 from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
-from vcdebug.views.equation import task_objections
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list
+from vcdebug.views.pieces import HERE, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, table_columns
 
+MAX_NAMED: Final = 3
+"""Number of candidates that a sentence names."""
 VOTE_COLUMNS = table_columns("tier", "plugin", "answer~", "~")
-VICTIM_COLUMNS = table_columns("tier", "plugin", "allows", "answer~")
 
 
 def rule_words(point: str) -> str:
@@ -113,18 +113,18 @@ def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
 
 
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
-    """The victims that each plugin allows and protects, what each tier leaves, and the tier that decides."""
-    call = hook_calls_at(recording, seq)
-    title = f"Victims: {event.point} {_search_words(recording, seq, event)}"
-    if call is None:
+    """The victims of a call, then each candidate against the plugins that were asked, and why others were not."""
+    choice = victim_choice(recording, seq)
+    title = f"Victims: {event.point} {_search_words(recording, seq, event)}".rstrip()
+    if choice is None:
         return Table(title)
-    rows = [row for tier in call.tiers for row in _iter_tier_rows(recording, call, tier)]
-    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(call.first_seq))) for row in rows]
-    head = (
-        make_line(muted_piece("candidates  "), task_list_or(call.candidates, "no pod passes the action's own filter")),
-    )
-    foot = (_victim_outcome(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
-    return Table(title, VICTIM_COLUMNS, rows, header=head, footer=foot, current=f"event {seq}")
+    call = choice.question
+    asked = [vote for vote in call.votes if vote.seq is not None]
+    allowed = Row("allowed", _allowed_cells(choice, asked), call.first_seq)
+    rows = [allowed, *(_candidate_row(choice, fate, asked) for fate in choice.outcomes)]
+    columns = (*table_columns("candidate@"), *_plugin_columns(asked, seq), *table_columns("outcome~9"))
+    foot = (*_iter_silence_lines(recording, call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
+    return Table(title, columns, rows, header=(_victim_outcome(choice),), footer=foot, rest_below=True)
 
 
 def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
@@ -134,112 +134,86 @@ def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _iter_tier_rows(recording: Recording, call: HookCallGroup, tier: int) -> Iterator[Row]:
-    votes = call.tier(tier)
-    for position, vote in enumerate(votes):
-        yield _answer_row(recording, vote, call.candidates, first=position == 0)
-    if any(vote.seq is not None for vote in votes):
-        yield _intersection_row(call, tier)
+def _plugin_columns(asked: Sequence[PluginAnswer], seq: Seq) -> Iterator[Column]:
+    """A column per plugin, that of the current event with a sign; of several tiers the first plugin names its tier."""
+    for before, vote in zip((None, *asked), asked, strict=False):
+        begins_tier = vote.tier != asked[-1].tier if before is None else vote.tier != before.tier
+        words = f"tier {vote.tier}: {vote.plugin}" if begins_tier else vote.plugin
+        yield Column(f"{HERE} {words}" if vote.seq == seq else words, right=True)
 
 
-def _answer_row(recording: Recording, vote: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
-    tier = Piece(str(vote.tier)) if first else Piece("")
-    if vote.seq is None:
-        cells = (tier, Piece(vote.plugin), muted_piece("–"), muted_piece(f"{vote.state}: {vote.silence_reason}"))
-        return Row(f"{vote.tier} {vote.plugin}", cells)
-    key = f"event {vote.seq}"
+def _allowed_cells(choice: VictimDecision, asked: Sequence[PluginAnswer]) -> Line:
+    """How many of the candidates each plugin allows, and how many are victims."""
+    number, victims = len(choice.outcomes), len(choice.victims)
+    cells = (
+        muted_piece(SKIPPED)
+        if vote.state == "abstained"
+        else Piece(f"{len(vote.allowed_victims)} of {number}", "good" if vote.allowed_victims else "bad")
+        for vote in asked
+    )
+    end = Piece(count_noun(victims, "victim"), "good") if victims else Piece(f"{NO} no pod remains", "bad")
+    return (muted_piece("allowed"), *cells, end)
+
+
+def _candidate_row(choice: VictimDecision, fate: CandidateOutcome, asked: Sequence[PluginAnswer]) -> Row:
+    """The answer of each plugin about a candidate, and the reasons of those that protect it."""
+    reasons = {each.vote.plugin: each.reason or "does not allow it" for each in fate.objections}
+    # The column of the plugin shows which one it is.
+    words = "; ".join(reasons.values() if len(reasons) == 1 else map(": ".join, reasons.items()))
+    end = Piece("victim", "good") if fate.is_victim else Piece(words)
+    first = next((each.vote.seq for each in fate.objections), None) or choice.question.first_seq
+    cells = (Piece(bare_name(fate.task), "strong"), *(_verdict_piece(vote, fate) for vote in asked), end)
+    return Row(fate.task, cells, first, ("task", fate.task))
+
+
+def _verdict_piece(vote: PluginAnswer, fate: CandidateOutcome) -> Piece:
     if vote.state == "abstained":
-        cells = (tier, Piece(vote.plugin, "strong"), muted_piece("–"), muted_piece("– abstains"))
-        return Row(key, cells, vote.seq)
-    protected = [task for task in candidates if task not in vote.result]
-    reason = _why_protected(recording, vote.seq, protected)
-    protects = f"protects {task_list(protected)}{reason}" if protected else ""
-    forced = "forced: " if _is_forced(recording, vote.seq) else ""
-    if vote.result:
-        words = f"{YES} {forced}allows {task_list(vote.result)}" + (f", {protects}" if protects else "")
-    else:
-        words = f"{NO} {forced}ends the tier" + (f": {protects}" if protects else "")
-    cell = Piece(words, "good" if vote.result else "bad")
-    allowed = Piece(f"{len(vote.result)} of {len(candidates)}", cell.style)
-    return Row(key, (tier, Piece(vote.plugin, "strong"), allowed, cell), vote.seq)
+        return muted_piece(SKIPPED)
+    return Piece(NO, "bad") if any(each.vote.seq == vote.seq for each in fate.objections) else Piece(YES, "good")
 
 
-def _why_protected(recording: Recording, seq: Seq, protected: Sequence[TaskKey]) -> str:
-    """The first reason and the number of further reasons; empty for none."""
-    objections = task_objections(recording, seq)
-    reasons = list(dict.fromkeys(objections[task] for task in protected if task in objections))
-    if not reasons:
-        return ""
-    more_words = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
-    return f" ({reasons[0]}{more_words})"
+def _iter_silence_lines(recording: Recording, call: HookCallGroup) -> Iterator[Line]:
+    """The plugins whose answer does not count or was forced, and the tiers that leave no victim to the next one."""
+    for vote in call.votes:
+        if vote.state != "answered":
+            words = f"is {vote.state}: {vote.silence_reason}" if vote.silence_reason else vote.state
+            yield make_line(Piece(vote.plugin), muted_piece(f" {words}"))
+        elif _is_forced(recording, vote.seq or 0):
+            yield make_line(Piece(vote.plugin), Piece(" answers what was forced", "warn"))
+    asked = list(dict.fromkeys(vote.tier for vote in call.votes if vote.seq is not None))
+    for tier, following in pairwise(asked):
+        yield make_line(muted_piece(f"tier {tier} leaves no victim, so tier {following} is asked"))
 
 
-def _intersection_row(call: HookCallGroup, tier: int) -> Row:
-    decides = call.deciding_tier == tier
-    victims = call.outcome if decides and call.outcome else ()
-    if decides:
-        verdict = Piece(f"{BEST} tier {tier} decides: {task_list_or(victims, 'none')}", "accent")
-    elif not any(vote.seq is not None for vote in call.votes if vote.tier > tier):
-        verdict = Piece(f"{NO} no pod remains", "bad")
-    else:
-        verdict = Piece("→ the next tier is asked", "warn")
-    allowed = Piece(f"{len(victims)} of {len(call.candidates)}", "strong" if victims else "bad")
-    return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), allowed, verdict))
-
-
-def _victim_outcome(call: HookCallGroup) -> Line:
+def _victim_outcome(choice: VictimDecision) -> Line:
+    """The victims and the tier that decided, or that there are none, then who protects the others, as a sentence."""
+    call, protection = choice.question, _protection_words(choice)
     if call.outcome:
-        return make_line("→ ", Piece(f"{YES} victims: {task_list(call.outcome)}", "good"))
-    return make_line("→ ", Piece(f"{NO} no victims: the action goes on to the next node", "bad"))
+        decider = f"tier {call.deciding_tier} decides, " if call.deciding_tier else ""
+        words = f"{YES} {decider}victims: {task_list(call.outcome)}"
+        return make_line(Piece(words, "good"), f"; {protection}" if protection else "")
+    unprotected = "no plugin allows any" if choice.outcomes else "no pod passes the action's own filter"
+    return make_line(Piece(f"{NO} no victims: {protection or unprotected}", "bad"))
+
+
+def _protection_words(choice: VictimDecision) -> str:
+    """`gang protects db-0 (db has 1 ready and needs 1)`: the candidates that are no victims, with the first reason."""
+    protected = [fate for fate in choice.outcomes if not fate.is_victim and fate.objections]
+    objections = [objection for fate in protected for objection in fate.objections]
+    if not objections:
+        return ""
+    plugins = dict.fromkeys(objection.vote.plugin for objection in objections)
+    names, number = [fate.task for fate in protected], len(choice.outcomes)
+    which = task_list(names) if len(names) <= MAX_NAMED else f"{len(names)} candidates"
+    if 1 < number == len(names):
+        which = "both candidates" if number == 2 else f"all {number} candidates"
+    reason = f" ({objections[0].reason})" if objections[0].reason else ""
+    return f"{join_names(plugins)} {verb_for(len(plugins), 'protects')} {which}{reason}"
 
 
 def is_victims(event: HookEvent) -> bool:
     """Whether a hook call asks for victims."""
     return event.point in VICTIM_POINTS
-
-
-# Candidate victims.
-
-VICTIMS_SUBJECT = "victims"
-"""Subject kind of the rows that lead to candidates_table; the subject's name is the first event of the call."""
-CANDIDATE_COLUMNS = table_columns("candidate@", "fate", "tier#", "by", "why~20", "event#")
-
-
-def candidates_table(recording: Recording, first: Seq) -> Table | None:
-    """A row per objection to a candidate, or one for a candidate without any; None at a call for no victims."""
-    choice = victim_choice(recording, first)
-    if choice is None:
-        return None
-    rows = [row for fate in choice.outcomes for row in _candidate_rows(choice, fate)]
-    protected = len([fate for fate in choice.outcomes if not fate.is_victim])
-    head = make_line(f"{count_noun(len(choice.outcomes), 'candidate')}", muted_piece(f", {protected} protected"))
-    on = f" on {choice.node}" if choice.node else ""
-    title = f"Candidates for {bare_name(choice.question.task or choice.question.point)}{on}"
-    return Table(title, CANDIDATE_COLUMNS, rows, (head,))
-
-
-def _candidate_rows(choice: VictimDecision, fate: CandidateOutcome) -> list[Row]:
-    verdict = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} protected", "bad")
-    if not fate.objections:
-        tier, reason = muted_piece(str(choice.question.deciding_tier or "")), muted_piece("every voter allows it")
-        cells = (Piece(fate.task, "strong"), verdict, tier, Piece(""), reason, Piece(""))
-        return [Row(fate.task, cells, choice.question.first_seq, ("task", fate.task))]
-    return [
-        Row(
-            f"{fate.task} {objection.vote.seq}",
-            (
-                Piece(fate.task if not place else "", "strong"),
-                verdict if not place else Piece(""),
-                muted_piece(str(objection.vote.tier)),
-                Piece(objection.vote.plugin),
-                Piece(objection.reason or "does not allow it"),
-                muted_piece(str(objection.vote.seq)),
-            ),
-            objection.vote.seq or 0,
-            ("task", fate.task),
-        )
-        for place, objection in enumerate(fate.objections)
-    ]
 
 
 # Candidate victims against the plugins that judged them.

@@ -20,6 +20,7 @@ from vcdebug.explain.answer import Explanation, QuestionReply
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
 from vcdebug.files.report_file import write_here
 from vcdebug.files.text_files import load_notes, save_notes
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import event_json
 from vcdebug.views.answer import explanation_blocks, listed_fixes
 from vcdebug.views.document import Block, make_paragraph, name_jobs, name_jobs_of_table
@@ -29,6 +30,7 @@ from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at, question_named
 from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import OpenRecordings
+from vcdebug.whatif.other_outcomes import other_outcomes
 
 if TYPE_CHECKING:
     from vcdebug.whatif.fixes.search import FixSearch
@@ -143,8 +145,7 @@ def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
     if report.table is not None:
         yield report.table
     if report.explanation is not None:
-        names = answer.state.recording.job_names
-        yield from explanation_blocks(report.explanation, names, listed_fixes(report.explanation))
+        yield from _explanation_blocks(answer.state.recording, report.explanation)
     if report.reply is not None:
         yield from pending.reply_blocks(*report.reply)
     if report.fixes is not None:
@@ -154,6 +155,12 @@ def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
     results = (answer.text, report.table, report.file_message, report.explanation, report.reply, report.fixes)
     if answer.is_position or not any(results):
         yield make_paragraph(_event_line(answer), indent=2)
+
+
+def _explanation_blocks(recording: Recording, explanation: Explanation) -> Iterator[Block]:
+    """The whole answer, with its tested fixes and what other releases and random choices give."""
+    fixes = listed_fixes(explanation, pending.short_fixes(recording, explanation))
+    yield from explanation_blocks(explanation, recording.job_names, fixes, other_outcomes(recording, explanation.job))
 
 
 def _event_line(answer: ScriptAnswer) -> str:
@@ -197,7 +204,8 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
     if report.reply is not None:
         body["answer"] = pending.reply_document(*report.reply)
     if report.explanation is not None:
-        body["explanation"] = pending.explanation_document(report.explanation)
+        others = other_outcomes(state.recording, report.explanation.job)
+        body["explanation"] = pending.explanation_document(report.explanation) | others.build_document()
     if report.fixes is not None:
         from vcdebug.cli.reports.fixes import fix_documents
 

@@ -89,7 +89,7 @@ def distinct_digits(name: str, values: Iterable[float]) -> int:
 
 def format_unit_amount(name: str, *units: float) -> str:
     """Format the first of several compared amounts, in cores, bytes or pieces, by the name of a resource or quota."""
-    resource = name.removeprefix("requests.").removeprefix("limits.")
+    resource = resource_of_quota(name)
     scale = 1.0 if resource == MEMORY or is_counted(resource) else _MILLI
     return format_amounts_apart(resource, *(each * scale for each in units))[0]
 
@@ -107,6 +107,11 @@ def is_counted(name: str) -> bool:
 def is_quota_count(name: str) -> bool:
     """Whether only quotas count this name (pods, count/…, requests.…, limits.…); it is no node resource."""
     return name == PODS or name.startswith(QUOTA_PREFIXES)
+
+
+def resource_of_quota(name: str) -> str:
+    """The resource that a name of a quota counts: cpu for `requests.cpu`."""
+    return name.rpartition("requests.")[2].rpartition("limits.")[2]
 
 
 def is_byte_like(name: str) -> bool:

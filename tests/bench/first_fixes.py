@@ -22,7 +22,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.whatif.fixes.fix import FixSituation
-from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, trials_of
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
 from vcdebug.whatif.fixes.trial import FixTrials
 
 _CONDITIONS = ("nodeSelector", "affinity", "topologySpreadConstraints", "schedulingGates", "volumes", "overhead")
@@ -128,7 +128,7 @@ def _measured(case: Path, recording: Recording, found: Explanation) -> Measured:
     took, count = time.perf_counter() - start, search.trial_count if search is not None else 0
     proven = first is not None and first.is_proven
     words = first.plan_words if first is not None else ""
-    placed_by = words if proven else _placed_by(trials_of(recording, found), recording, found)
+    placed_by = words if proven else _placed_by(FixTrials.of_recording(recording, found), recording, found)
     name = found.job or found.pod or ""
     return Measured(case.name, name, found.cause_code, proven, words, count, round(took, 1), placed_by)
 

@@ -18,7 +18,8 @@ from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.plan import describe_result
-from vcdebug.whatif.fixes.search import search_few_fixes, short_plans, trials_of
+from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+from vcdebug.whatif.fixes.trial import FixTrials
 
 PROPORTION = CONF.replace("{name: gang}", "{name: gang}, {name: proportion}")
 
@@ -266,7 +267,7 @@ def test_what_stops_the_job_once_admitted_is_said() -> None:
     )
     assert f"preempt considers only admitted jobs, and {protection} (1 ready)." in explanation.dominant.facts[-1]
     assert DROPS_ENQUEUE not in proven(snapshot, "default/high")
-    outcome = trials_of(recording, explanation)(('conf:actions="allocate, preempt"',))
+    outcome = FixTrials.of_recording(recording, explanation)(('conf:actions="allocate, preempt"',))
     assert outcome is not None
     assert "(3 short), and preempt may evict nothing (gang)." in str(outcome.headline)
 

@@ -21,8 +21,8 @@ from vcdebug.snapshot.sources import list_bundled as bundled_names
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.fix import FixKind, smaller_amount
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
-from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, trials_of
-from vcdebug.whatif.fixes.trial import Cost, CostKind
+from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search
+from vcdebug.whatif.fixes.trial import Cost, CostKind, FixTrials
 
 each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_names()])
 
@@ -34,7 +34,7 @@ def waiting(name: str) -> list[str]:
 
 def searched(recording: Recording, job: str) -> FixSearch:
     explanation = explain_by_name(recording, job)
-    trials = trials_of(recording, explanation)
+    trials = FixTrials.of_recording(recording, explanation)
     return run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
 
 
@@ -75,7 +75,7 @@ def check(recording: Recording, job: str, search: FixSearch) -> None:
 def test_tested_fixes_of_recorded_clusters_place_the_stated_pods(name: str) -> None:
     recording = golden(name)
     explanation = survey_jobs(recording).unscheduled_jobs[0].explanation
-    trials = trials_of(recording, explanation)
+    trials = FixTrials.of_recording(recording, explanation)
     search = start_search(recording, explanation)
     run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trial_count < 40)
     proven = [one for one in search.best_plans if one.is_proven]
@@ -119,7 +119,7 @@ def test_of_many_broken_nodes_as_many_are_repaired_as_the_job_needs_in_few_repla
         cluster(node("n1"), broken, pod_group("j", min_member=4), pods("j", 4, cpu="4"), conf=CONF)
     )
     explanation = explain_by_name(recording, "default/j")
-    search, trials = start_search(recording, explanation), trials_of(recording, explanation)
+    search, trials = start_search(recording, explanation), FixTrials.of_recording(recording, explanation)
     run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trial_count < 12)
     assert "Repair 2 nodes (NotReady): b0, b1" == search.best_plans[0].plan_words
 
@@ -352,7 +352,7 @@ def test_pickled_fix_trials_give_the_same_outcome(is_stored: bool, tmp_path: Pat
         save_recording(recording, tmp_path / "stored")
         recording = open_recording(tmp_path / "stored")
     explanation = explain_by_name(recording, "vision/image-captioning")
-    here = trials_of(recording, explanation)
+    here = FixTrials.of_recording(recording, explanation)
     there = pickle.loads(pickle.dumps(here))
     edits = ("Queue/team-vision:spec.capability[nvidia.com/gpu]=18",)
     assert here(edits) == there(edits)
@@ -372,7 +372,7 @@ def test_pod_without_requests_gets_a_pod_group_and_backfill() -> None:
 def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
     recording = bundled("preempt-blocked-by-gang")
     explanation = explain_by_name(recording, "research/llm-finetune")
-    trials = trials_of(recording, explanation)
+    trials = FixTrials.of_recording(recording, explanation)
     search = start_search(recording, explanation)
     run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: not search.best_plans)
     assert (False, True) == (search.is_finished, bool(search.best_plans))

@@ -47,7 +47,7 @@ def test_less_has_no_tolerance() -> None:
 def test_a_dimension_only_on_the_right_matters_to_infinity_and_to_partly() -> None:
     assert not of().less_equal(of(gpu=0.0), INFINITY)
     assert (True, []) == of().less_equal_with_resources_name(of(gpu=0.0), INFINITY)
-    assert of().less_partly(of(gpu=0.0), ZERO)
+    assert of().less_partly(of(gpu=0.0))
     assert of().equal(of(gpu=5.0))
     assert not of(gpu=5.0).equal(of())
 
@@ -66,11 +66,11 @@ def test_an_insufficient_subtraction_panics_with_upstreams_message() -> None:
     assert text == panic.value.message
 
 
-def test_diff_takes_minus_one_for_infinity() -> None:
-    inc, dec = of(3.0, a=5.0, b=1.0).diff(of(3.0, b=1.0), ZERO)
+def test_diff_has_both_sides_and_takes_minus_one_for_infinity() -> None:
+    inc, dec = of(3.0, a=5.0, b=1.0).diff(of(3.0, b=1.0))
     assert ({"a": 5.0}, {"b": 0.0}) == (inc.scalars, dec.scalars)
-    inc, dec = of(a=5.0).diff(of(b=1.0), INFINITY)
-    assert ({"b": -1.0}, {"a": -1.0}) == (inc.scalars, dec.scalars)
+    inc, dec = of(a=-1.0).diff(of(b=-1.0))
+    assert ({"a": -1.0}, {"b": -1.0}) == (inc.scalars, dec.scalars)
 
 
 def test_exceeded_part_omits_dimensions_without_excess() -> None:

@@ -13,7 +13,8 @@ from vcdebug.framework.subject import CANDIDATES
 from vcdebug.recording.recording import Recording, store_answer
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.whatif.fixes.search import FixSearch, run_search, start_search, trials_of
+from vcdebug.whatif.fixes.search import FixSearch, run_search, start_search
+from vcdebug.whatif.fixes.trial import FixTrials
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -101,7 +102,7 @@ def searched(*objects: Manifest | list[Manifest], conf: str) -> FixSearch:
     """The finished search for fixes of default/j."""
     recording = replay_cycle(cluster(*objects, conf=conf))
     explanation = explain_by_name(recording, "default/j")
-    trials = trials_of(recording, explanation)
+    trials = FixTrials.of_recording(recording, explanation)
     return run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
 
 

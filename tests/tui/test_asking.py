@@ -14,7 +14,6 @@ from vcdebug.recording.recording import Recording
 from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.table import format_table
-from vcdebug.whatif.fixes import search as prove
 from vcdebug.whatif.fixes.trial import EditTexts, FixTrials, TrialOutcome
 
 
@@ -58,6 +57,9 @@ async def test_key_searches_tested_fixes_and_enter_applies_one() -> None:
         assert open_.edits
 
 
+OF_RECORDING = FixTrials.of_recording
+
+
 class Held:
     """Replaces fix trials by ones that wait for an event before each cycle; counts the started trials."""
 
@@ -66,7 +68,7 @@ class Held:
         self.begun = 0
 
     def of(self, recording: Recording, explanation: Explanation) -> Callable[[EditTexts], TrialOutcome | None]:
-        trials = FixTrials.of_recording(recording, explanation)
+        trials = OF_RECORDING(recording, explanation)
 
         def tried(edits: EditTexts) -> TrialOutcome | None:
             self.begun += 1
@@ -79,7 +81,7 @@ class Held:
 @pytest.fixture
 def held() -> Iterator[Held]:
     one = Held()
-    with patch.object(prove, "trials_of", one.of):
+    with patch.object(FixTrials, "of_recording", one.of):
         yield one
         one.go.set()
 

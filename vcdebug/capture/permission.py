@@ -1,5 +1,7 @@
 """Errors and problems for missing permissions and kinds, and the ClusterRole that a capture needs."""
 
+from collections.abc import Callable
+
 from vcdebug.capture.api_client import RETRIED_STATUSES, Api, ApiRefusal, NoAnswer
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
@@ -146,20 +148,19 @@ WATCH_RULE = """- apiGroups: ["", "scheduling.volcano.sh"]
 
 def namespace_role(namespace: str) -> str:
     """The Role as YAML: list every kind that a namespace holds and that is not the scheduler's."""
-    kinds = (*KINDS, *WORKLOAD_KINDS)
-    groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.namespaced and not kind.settings)
-    rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
+    rules = _list_rules(lambda kind: kind.namespaced and not kind.settings)
     return NAMESPACE_ROLE_HEAD.format(namespace=namespace, name=ROLE_NAME) + rules + WATCH_RULE
 
 
 def cluster_role(config_map: str) -> str:
     """The ClusterRole as YAML: list every kind, but only get `config_map` and the vGPU ConfigMap by name."""
-    kinds = (*KINDS, *WORKLOAD_KINDS)
-    groups = group_by_key((kind.group, kind.plural) for kind in kinds if kind.name != "ConfigMap")
-    rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
+    rules = _list_rules(lambda kind: kind.name != "ConfigMap")
     return ROLE_HEAD + rules + WATCH_RULE + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
 
 
-def _role_rule(group: str, plurals: list[str]) -> str:
-    resources = ", ".join(f'"{plural}"' for plural in plurals)
-    return f'- apiGroups: ["{group}"]\n  resources: [{resources}]\n  verbs: ["list"]\n'
+def _list_rules(is_listed: Callable[[ResourceKind], bool]) -> str:
+    groups = group_by_key((kind.group, kind.plural) for kind in (*KINDS, *WORKLOAD_KINDS) if is_listed(kind))
+    listed = ((group, ", ".join(f'"{plural}"' for plural in plurals)) for group, plurals in groups.items())
+    return "".join(
+        f'- apiGroups: ["{group}"]\n  resources: [{resources}]\n  verbs: ["list"]\n' for group, resources in listed
+    )

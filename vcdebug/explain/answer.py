@@ -143,6 +143,10 @@ class Advice(NamedTuple):
         reason = f" ({self.why_untested})" if self.why_untested else ""
         return f"{'First, not' if self.comes_first else 'Not'} tested{reason}: {self.text}"
 
+    def as_repair(self) -> Advice:
+        """The advice as the correction of a wrong manifest or setting."""
+        return self._replace(repairs=True)
+
     def as_first_step(self, why_untested: str) -> Advice:
         """The advice as the first step, ahead of tested fixes."""
         return self._replace(comes_first=True, why_untested=why_untested)
@@ -246,6 +250,12 @@ def pending_headline(subject: str, reason: str) -> CauseHeadline:
 
 MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
+
+
+def first_that_fits(headlines: Sequence[CauseHeadline]) -> CauseHeadline:
+    """The first headline that fits a line, else the last one."""
+    return next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
+
 
 _NOT_ADMITTED = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE, Cause.QUEUE_QUOTA, Cause.CAPABILITY, Cause.RESOURCE_QUOTA)
 DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
@@ -355,6 +365,11 @@ class Explanation(Struct, frozen=True):
     """The release that was replayed."""
     is_refused: bool = False
     """Whether the running scheduler has long refused what this cycle does, so that the job may well stay Pending."""
+
+    @property
+    def subject_name(self) -> str:
+        """The pod that the question named, else the job."""
+        return self.pod or self.job
 
     @property
     def wants_fixes(self) -> bool:

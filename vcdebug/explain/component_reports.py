@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, CauseHeadline
+from vcdebug.explain.answer import Advice, AdviceHarm, CauseHeadline, first_that_fits
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
 from vcdebug.explain.pending.placement_constraints import unbound_claims
 from vcdebug.grouping import group_by_key
@@ -401,7 +401,7 @@ def crash_advice(pod: Pod) -> Advice:
     """The command that shows why a pod of a component does not run."""
     crashed = (waiting := waiting_container(pod)) is not None and waiting.reason == "CrashLoopBackOff"
     verb = f"logs {pod.name} --previous" if crashed else f"describe pod {pod.name}"
-    return Advice.from_outside(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER)._replace(repairs=True)
+    return Advice.from_outside(f"See why: kubectl -n {pod.namespace} {verb}", AdviceHarm.CLUSTER).as_repair()
 
 
 def stalled_headline(
@@ -423,7 +423,7 @@ def stalled_headline(
         state = "is scheduled, but does not keep running"
     forms = ("".join(words), words[1], words[0])
     headlines = [CauseHeadline(name, state, f"{pods} {first.reason}{form}") for form in forms]
-    headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
+    headline = first_that_fits(headlines)
     facts = () if cause in headline.reason else (f"{capitalize_first(cause)}.",)
     counted_facts, reacting = _restart_words(recording, first)
     return headline, (*facts, *counted_facts), (*(() if advice is None else (advice,)), *reacting)

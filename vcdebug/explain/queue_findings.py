@@ -24,6 +24,7 @@ from vcdebug.explain.answer import (
     Finding,
     amount_numbers,
     counts,
+    first_that_fits,
 )
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
@@ -466,7 +467,7 @@ def stuck_jobs_finding(
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
     listed = [f"{join_names(by_job, shown)} {held_words}{end}" for end in (limit_words, "") for shown in (3, 2, 1)]
     headlines = [CauseHeadline(view.job.uid, "is not admitted", words) for words in listed]
-    headline = next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])
+    headline = first_that_fits(headlines)
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
     lasting = bool(queue_index.hopeless_facts(view, stuck))
     reasons = queue_index.hopeless_facts(view, stuck, lasting=lasting)

@@ -203,7 +203,8 @@ def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
         return None
     path = Path(source)
     try:
-        files = _files_of(path)
+        # Files that the loader ignores may cost a cache hit, never a wrong one.
+        files = sorted(iter_files(path))
         if sum(map(_unpacked_size, files)) < MIN_BYTES:  # exact: ints
             return None
         import hashlib
@@ -216,12 +217,9 @@ def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
     return digest.hexdigest()
 
 
-def _files_of(path: Path) -> list[Path]:
-    """Every file below the path, sorted."""
-    if path.is_file():
-        return [path]
-    # Files that the loader ignores may cost a cache hit, never a wrong one.
-    return sorted(file for file in path.rglob("*") if file.is_file())
+def iter_files(path: Path) -> Iterator[Path]:
+    """Yields every file below the path, or the path itself if it is none."""
+    return (file for file in path.rglob("*") if file.is_file()) if path.is_dir() else iter([path])
 
 
 def _unpacked_size(file: Path) -> int:

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from vcdebug.errors import SchedulerPanic, blame_objects
 from vcdebug.model.pod import parse_bool
+from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
@@ -91,6 +92,12 @@ class Arguments:
         if weight < 0:
             weight = self.replaced_defaults[key] = 1
         return weight
+
+    def get_resource_weights(self, prefix: str, names: str) -> dict[str, int]:
+        """Weight by resource of a comma-separated list; cpu and memory always come from their own keys."""
+        listed = [name for part in names.split(",") if (name := part.strip())]
+        weights = {name: self.get_weight(f"{prefix}.resources.{name}") for name in listed}
+        return weights | {name: self.get_weight(f"{prefix}.{name}") for name in (CPU, MEMORY)}
 
     def get_float64(self, key: str, default: float) -> float:
         """The key's YAML float or integer, else the default. Upstream: framework/arguments.GetFloat64."""

@@ -133,6 +133,6 @@ VICTIM_LEAVES_TWICE = _add_quirk("""victim-leaves-twice
     tdm gives shuffle the nodes' own task objects: a victim is Releasing before its node removes it, and the node
     subtracts it from its releasing amount.
     decides: the releasing amount of the node, hence its future idle; scheduler panic if that is too small""")
-UNLABELLED_SPARED = _add_quirk("""unlabelled-spared
+UNLABELLED_PROTECTED = _add_quirk("""unlabelled-spared
     Plugin pdb never allows evicting a pod without labels, although no PodDisruptionBudget covers it.
     decides: which pods are evicted""")

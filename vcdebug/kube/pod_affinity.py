@@ -367,7 +367,7 @@ class PreferredPodAffinity:
             weights[key] = weights[key] + weighted if key in weights else weighted
 
 
-def normalize_weights(raw: IntArray) -> IntArray:
+def normalize_affinity_weights(raw: IntArray) -> IntArray:
     """Scores from 0 to 100, for the smallest to the largest weight; all 0 if the weights are equal."""
     if not len(raw):
         return raw

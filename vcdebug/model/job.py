@@ -8,7 +8,7 @@ from vcdebug.grouping import split_names
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
-from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup
+from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup, hard_tier_of
 from vcdebug.model.pod_resources import RequestSums
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import READY_STATUSES, MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
@@ -373,7 +373,7 @@ class JobInfo(TaskSet):
         """Whether the job or one of its sub jobs has a hard topology with a tier.
         Upstream: api/job_info.ContainsHardTopology.
         """
-        return any(topology.hard_tier() is not None for topology in self._stated_topologies())
+        return any(hard_tier_of(topology) is not None for topology in self._stated_topologies())
 
     def _stated_topologies(self) -> list[NetworkTopology]:
         topologies = (self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()])

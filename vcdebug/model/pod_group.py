@@ -48,10 +48,6 @@ class NetworkTopology(Struct):
         """An independent copy."""
         return NetworkTopology(self.mode, self.highest_tier_allowed, self.highest_tier_name)
 
-    def hard_tier(self) -> int | None:
-        """The highest tier allowed when the mode is hard and a tier is set, else None."""
-        return self.highest_tier_allowed if self.mode == "hard" else None
-
     def convert_to_hard(self, tier: int) -> None:
         """Turn a soft topology into a hard one with this tier; any other mode is unchanged."""
         if self.mode != "soft":
@@ -59,6 +55,11 @@ class NetworkTopology(Struct):
         self.mode = "hard"
         self.highest_tier_allowed = tier
         self.highest_tier_name = ""
+
+
+def hard_tier_of(topology: NetworkTopology | None) -> int | None:
+    """The highest tier that a hard topology allows; None without one, or if it states no tier."""
+    return topology.highest_tier_allowed if topology is not None and topology.mode == "hard" else None
 
 
 class SubGroupPolicy(Struct, frozen=True):

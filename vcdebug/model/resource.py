@@ -337,19 +337,14 @@ class Resource:
         ]
         return not failing, failing
 
-    def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Whether this is less on some dimension. Upstream: api/resource_info.LessPartly."""
+    def less_partly(self, rr: Resource) -> bool:
+        """Whether this is less on some dimension, missing ones counted as 0. Upstream: api/resource_info.LessPartly."""
         if self.milli_cpu < rr.milli_cpu or self.memory < rr.memory:
             return True
         scalars, other_scalars = self.scalars or {}, rr.scalars or {}
-        if default == ZERO and any(name not in scalars for name in other_scalars):
+        if any(name not in scalars for name in other_scalars):
             return True
-        for name, amount in scalars.items():
-            if name not in other_scalars and default == INFINITY:
-                return True
-            if amount < other_scalars.get(name, 0.0):
-                return True
-        return False
+        return any(amount < other_scalars.get(name, 0.0) for name, amount in scalars.items())
 
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.
@@ -402,7 +397,7 @@ class Resource:
                 set_amount(relevant, name, amount)
         return self.greater_partly_with_dimension(limit, relevant)
 
-    def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
+    def diff(self, rr: Resource) -> tuple[Resource, Resource]:
         """(increase, decrease) from `rr` to this; both have scalar maps. Upstream: api/resource_info.Diff."""
         inc, dec = Resource(scalars={}), Resource(scalars={})
         if self.milli_cpu > rr.milli_cpu:
@@ -413,10 +408,9 @@ class Resource:
             inc.memory = self.memory - rr.memory
         else:
             dec.memory = rr.memory - self.memory
-        missing = 0.0 if default == ZERO else -1.0
         scalars, other_scalars = self.scalars or {}, rr.scalars or {}
         for name in sorted({**scalars, **other_scalars}):
-            _diff_scalar(inc, dec, name, scalars.get(name, missing), other_scalars.get(name, missing))
+            _diff_scalar(inc, dec, name, scalars.get(name, 0.0), other_scalars.get(name, 0.0))
         return inc, dec
 
 

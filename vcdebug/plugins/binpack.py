@@ -12,11 +12,11 @@ from vcdebug.framework.session import Plugin, Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows, NodeTable, RequestAmounts, RowCache, zero_array
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 WEIGHT_KEY = "binpack.weight"
-RESOURCES_KEY = "binpack.resources"
+KEY = "binpack"
 MAX_SCORE = 100
 
 PartValues = tuple[str, float, float, int, float, bool | None]
@@ -57,7 +57,7 @@ class Binpack(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.weight = arguments.get_int(WEIGHT_KEY, 1)
-        self.resources = _resource_weights(arguments)
+        self.resources = arguments.get_resource_weights(KEY, arguments.get_string(f"{KEY}.resources", ""))
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/binpack.OnSessionOpen."""
@@ -150,12 +150,3 @@ class Binpack(Plugin):
         if weights > 0:
             score = score / float(weights)
         return np.where(full, 0.0, score * float(MAX_SCORE * self.weight))
-
-
-def _resource_weights(arguments: Arguments) -> dict[str, int]:
-    """Weight by resource; cpu and memory always come from their own keys, even if the list names them."""
-    names = (name.strip() for name in arguments.get_string(RESOURCES_KEY, "").split(","))
-    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}
-    weights[CPU] = arguments.get_weight("binpack.cpu")
-    weights[MEMORY] = arguments.get_weight("binpack.memory")
-    return weights

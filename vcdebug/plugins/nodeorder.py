@@ -14,8 +14,7 @@ from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import NodeView
-from vcdebug.kube.pod_affinity import IncomingTermsTable, PreferredPodAffinity
-from vcdebug.kube.pod_affinity import normalize_weights as normalized_affinity
+from vcdebug.kube.pod_affinity import IncomingTermsTable, PreferredPodAffinity, normalize_affinity_weights
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import MAX_SCORE, ResourceScores
@@ -168,7 +167,7 @@ class Scorers:
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
         raw = self.pod_affinity.raw_scores(shape, rows)
-        return None if raw is None else _weighted_scores(normalized_affinity(raw), weight)
+        return None if raw is None else _weighted_scores(normalize_affinity_weights(raw), weight)
 
     def _pod_topology_spread(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         spread = self.topology_spread(pod, rows)

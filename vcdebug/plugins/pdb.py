@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.framework.plugin_answers import PERMIT, VictimAnswer
-from vcdebug.framework.quirks import UNLABELLED_SPARED
+from vcdebug.framework.quirks import UNLABELLED_PROTECTED
 from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.kube.selector import Selector, SelectorError, label_selector
@@ -58,9 +58,9 @@ class Pdb(Plugin):
 
     def allowed_victims(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """The tasks that the budgets allow, in order; pods without labels never. Upstream: plugins/pdb.pdbFilterFn."""
-        spared = [task.key for task in tasks if not task.pod.labels]
-        if spared:
-            self.ssn.note_quirk(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
+        unlabelled = [task.key for task in tasks if not task.pod.labels]
+        if unlabelled:
+            self.ssn.note_quirk(UNLABELLED_PROTECTED, f"without labels, and so no victims: {', '.join(unlabelled)}")
         return [charge.task for charge in charge_budgets(self.budgets, tasks) if charge.is_allowed]
 
 

@@ -120,7 +120,7 @@ class _JsonReader:
             refuse_deep(value)
         if text.find(_ESCAPE, start, end) < 0 or not _SURROGATE.search(text, start, end):
             return value
-        return _without_surrogates(value)
+        return without_surrogates(value)
 
     def _make_error(self, message: str, position: int | None = None) -> JsonError:
         """An error with line and column of a position, by default the current one."""
@@ -211,11 +211,12 @@ def _bounded_int(digits: str) -> int | float:
     return int(digits) if len(digits) < 1000 else float("inf")
 
 
-def _without_surrogates(value: Any) -> Any:
+def without_surrogates(value: Any) -> Any:
+    """The value without lone surrogates in texts, which no file can store."""
     if isinstance(value, str):
         return value.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     return value

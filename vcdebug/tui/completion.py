@@ -14,8 +14,7 @@ from vcdebug.debugger.commands import find_verb as find_verb
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
-from vcdebug.debugger.figures import RESOURCE_KINDS
-from vcdebug.debugger.figures import iter_figure_completions as figure_completions
+from vcdebug.debugger.figures import RESOURCE_KINDS, iter_figure_completions
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
@@ -112,7 +111,7 @@ def _figure_words(words: list[str], moment: DebuggerState) -> Iterable[str]:
         return [*(name for kind, name in _selected_objects(moment) if kind == words[0]), *list(names)[:MAX_NAMES]]
     if words[1] not in names:
         return ()
-    lines = (line.split() for line in figure_completions(recording, words[0], words[1]))
+    lines = (line.split() for line in iter_figure_completions(recording, words[0], words[1]))
     return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
 
 

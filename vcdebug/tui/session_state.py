@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from io import BytesIO
@@ -16,6 +16,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from msgspec import Struct, field
 
+from vcdebug.files.recording_files import iter_files
 from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.snapshot.sources import find_bundled
 
@@ -212,7 +213,7 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
     digest = hashlib.sha256()
     remaining_bytes = MAX_DIGEST_BYTES
     try:
-        for file in _snapshot_files(path):
+        for file in sorted(islice(iter_files(path), MAX_DIGEST_FILES)):
             size = file.stat().st_size
             digest.update(f"{file.relative_to(path)} {size}\n".encode())
             # A volume of gigabytes must not delay the start; its name and size still count.
@@ -223,13 +224,6 @@ def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
     except OSError:
         return None
     return SnapshotIdentity(str(path), digest.hexdigest())
-
-
-def _snapshot_files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(islice((file for file in path.rglob("*") if file.is_file()), MAX_DIGEST_FILES))
-    else:
-        yield path
 
 
 def _modified_time(path: Path) -> float:

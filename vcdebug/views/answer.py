@@ -64,7 +64,7 @@ def list_jobs(jobs: Iterable[SurveyedJob]) -> Table:
     rows = list[tuple[str, ...]]()
     for job in jobs:
         answer, finding = job.explanation, job.shown_finding
-        name, pending = answer.pod or answer.job, str(job.pending or "-")
+        name, pending = answer.subject_name, str(job.pending or "-")
         rows.append((name, job.queue or "-", pending, finding.cause, finding.reason))
     return make_listing(("job", "queue", "pending#", "cause", "why"), rows, 2, prose=True)
 
@@ -127,11 +127,11 @@ def explanation_blocks(
 def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(answer.contributing, key=lambda finding: finding.cause == Cause.MIXED)
-    told = answer.dominant.full_text
+    full_text = answer.dominant.full_text
     # Where an action is missing, the first line says that no node has free room.
     no_room = (Cause.MIXED,) if answer.cause_code == Cause.NOT_CONFIGURED else ()
-    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in told else no_room
-    further = [finding for finding in others if finding.reason not in told and finding.cause not in implied]
+    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in full_text else no_room
+    further = [finding for finding in others if finding.reason not in full_text and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
     for finding in further[:1]:

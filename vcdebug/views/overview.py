@@ -123,7 +123,7 @@ def _is_long_survey(recording: Recording) -> bool:
 
 def _explained_line(surveyed: SurveyedJob) -> OverviewLine:
     answer = surveyed.explanation
-    name, mark = answer.pod or answer.job, Piece(f"{NO} Pending", "bad")
+    name, mark = answer.subject_name, Piece(f"{NO} Pending", "bad")
     if answer.scheduled:
         mark = Piece(f"{SOME} partly" if surveyed.pending else f"{RESERVED} reserved", "warn")
     pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""

@@ -182,7 +182,7 @@ def _jobs_table(survey: Survey) -> Table:
 def _pending_row(surveyed: SurveyedJob, *, causes: bool = True) -> Row:
     """The row of a job; without `causes`, where the title names the one cause of all rows."""
     answer, finding = surveyed.explanation, surveyed.shown_finding
-    name, mark = answer.pod or answer.job, YES if answer.scheduled else NO
+    name, mark = answer.subject_name, YES if answer.scheduled else NO
     age = age_text(surveyed.age)
     cells = (Piece(name, "strong"), Piece(surveyed.queue or "–"), Piece(str(surveyed.pending)), Piece(age))
     cause = f"{mark} {finding.cause}: " if causes else ""

@@ -120,9 +120,9 @@ def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) 
     """A bar of one dimension of a node; pipelined amounts cover releasing ones first, then idle ones."""
     used, leaving = amounts.used.get(dim), min(amounts.releasing.get(dim), amounts.used.get(dim))
     idle = max(amounts.idle.get(dim), 0.0)
-    promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
-    from_leaving = min(promised, leaving)
-    from_idle = promised - from_leaving
+    reserved = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
+    from_leaving = min(reserved, leaving)
+    from_idle = reserved - from_leaving
     parts = (used - leaving, leaving - from_leaving, from_leaving, from_idle, idle - from_idle)
     return draw_bar(parts, BAR_SIGNS, max(allocatable.get(dim), used + idle), width)
 

@@ -162,7 +162,7 @@ def _iter_explanations(recording: Recording, answers: Iterable[Explanation]) -> 
         why = f"{_why_untested(recording, replays, is_late=left <= 0)}; explain --prove searches longer"
         fixes, others = listed_fixes(answer, tested, why), other_outcomes(recording, answer.job)
         verb = "is scheduled" if answer.scheduled else "is Pending"
-        title = f"{answer.pod or answer.job} {verb}: {answer.cause_code}"
+        title = f"{answer.subject_name} {verb}: {answer.cause_code}"
         yield Section(title, tuple(explanation_blocks(answer, recording.job_names, fixes, others)))
 
 

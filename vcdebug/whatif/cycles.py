@@ -110,12 +110,12 @@ def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     # Both keys share the table: the exact one finds loops of the same pods, the nameless one loops of recreated pods.
     numbers_by_key: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
-        deeds = _collect_operations(recording)
-        if not (deeds.evicted or deeds.discarded_evictions):
+        operations = _collect_operations(recording)
+        if not (operations.evicted or operations.discarded_evictions):
             continue
-        for key in (deeds, _nameless_key(recording, deeds)):
+        for key in (operations, _nameless_key(recording, operations)):
             if key in numbers_by_key:
-                return CycleRepeat(numbers_by_key[key], number, deeds.evicted, deeds.discarded_evictions)
+                return CycleRepeat(numbers_by_key[key], number, operations.evicted, operations.discarded_evictions)
             numbers_by_key.setdefault(key, number)
     return None
 
@@ -127,15 +127,15 @@ def _collect_operations(recording: Recording) -> _CycleOperations:
     return _CycleOperations(tuple(sorted(one.task for one in done.evicted)), tuple(sorted(given_back)), tuple(placed))
 
 
-def _nameless_key(recording: Recording, deeds: _CycleOperations) -> object:
+def _nameless_key(recording: Recording, operations: _CycleOperations) -> object:
     """A key of the cycle's starting state, evictions and placements, with pods by kind instead of name."""
     kinds = {pod.key: pod_kind(pod) for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
     return (
         # A frozenset, because only equality counts; nothing iterates over it.
         frozenset(state_counts(recording.snapshot).items()),
-        tuple(sorted(kinds[task] for task in deeds.evicted)),
-        tuple(sorted(kinds[task] for task in deeds.discarded_evictions)),
-        tuple(sorted((kinds[task], node) for task, node in deeds.placements)),
+        tuple(sorted(kinds[task] for task in operations.evicted)),
+        tuple(sorted(kinds[task] for task in operations.discarded_evictions)),
+        tuple(sorted((kinds[task], node) for task, node in operations.placements)),
     )
 
 

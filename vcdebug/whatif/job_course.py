@@ -106,9 +106,9 @@ class JobCourse:
         number = len(self.stages) + 1
         explanation = explain_subject(self.recording, self._subject)
         elapsed = self.recording.snapshot.now - self._start
-        deeds = tuple(describe_operations(self.recording, self._subject.job))
+        operations = tuple(describe_operations(self.recording, self._subject.job))
         evicted = tuple(effect.task for effect in cycle_effects(self.recording).evicted)
-        return ForecastCycle(number, elapsed, changes, deeds, evicted, explanation)
+        return ForecastCycle(number, elapsed, changes, operations, evicted, explanation)
 
     def _judge_cycle(self, stage: ForecastCycle) -> ForecastOutcome:
         if stage.explanation.cause_code == Cause.PANIC:

@@ -81,8 +81,8 @@ def other_outcomes(recording: Recording, job: JobId) -> OtherOutcomes:
     if any(_difference_by_run(recording, newest, job)):
         runs = _runs_under(recording, SUPPORTED_TAGS, job)
         differences = _difference_by_run(recording, runs, job)
-        told = _release_sentence(recording, job, runs, differences)
-        return OtherOutcomes(chance, told, NAME_RELEASE, _fix_of_older(recording, job, differences))
+        sentence = _release_sentence(recording, job, runs, differences)
+        return OtherOutcomes(chance, sentence, NAME_RELEASE, _fix_of_older(recording, job, differences))
     return OtherOutcomes(chance, release_note=AGREEMENT if all(run.draw is not None for run in newest) else "")
 
 

@@ -31,6 +31,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
@@ -82,7 +83,7 @@ class RetryingAllocate(Action):
 
     def _ends_queue_turn(self, ssn: Session, job: JobInfo) -> bool:
         """Whether the job needs hard topology while the tree is not ready: the queue then gets no further turn."""
-        if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
+        if self._tiers is None or ssn.hyper_nodes.ready or hard_tier_of(job.network_topology) is None:
             return False
         tasks = self._tasks_of(ssn, job)
         if tasks:
@@ -101,7 +102,7 @@ class RetryingAllocate(Action):
         if not tasks:
             return False
         ssn.log("rest", len(tasks), job.uid)
-        highest = _hard_tier(job)
+        highest = hard_tier_of(job.network_topology)
         if self._tiers is not None and highest is not None:
             statement, remaining = self._tiers.allocate_in_tiers(job, tasks, highest)
         else:
@@ -116,11 +117,6 @@ class RetryingAllocate(Action):
             pending = [task for task in job.tasks_with_status(TaskStatus.PENDING) if is_placeable(ssn, task)]
             self._tasks[job.uid] = task_queue(ssn).extend(pending)
         return self._tasks[job.uid]
-
-
-def _hard_tier(job: JobInfo) -> int | None:
-    """The highest tier that the job's hard topology allows; None without hard topology."""
-    return None if job.network_topology is None else job.network_topology.hard_tier()
 
 
 # Runs of the older allocate over a job's remaining tasks, on all nodes or on those of one HyperNode.

@@ -18,8 +18,7 @@ from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.redact import check_mapping_target, check_target, report_redaction, write_mapping
 from vcdebug.cli.output import Output, capture_progress
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.problems import ProblemReport
-from vcdebug.snapshot.settings import RELEASE_FIELDS, with_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -399,12 +398,7 @@ def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
         return snapshot
     output.write_notice(RELEASE_QUESTION)
     answer = sys.stdin.readline().strip()
-    if not answer:
-        return snapshot
-    report = ProblemReport()
-    flags = with_release(snapshot.flags, answer, report, field=RELEASE_FIELDS[0])
-    other_problems = [problem for problem in snapshot.problems if problem.field != RELEASE_FIELDS[2]]
-    return replace(snapshot, flags=flags, problems=[*other_problems, *report.all_problems()])
+    return snapshot_at_release(snapshot, answer) if answer else snapshot
 
 
 def release_note(snapshot: Snapshot) -> str:

@@ -13,15 +13,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, Paragraph, make_paragraph
 from vcdebug.views.pieces import Piece
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_result
-from vcdebug.whatif.fixes.search import (
-    FixSearch,
-    describe_conclusion,
-    run_search,
-    start_search,
-    trials_of,
-    wants_short_search,
-)
-from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
+from vcdebug.whatif.fixes.search import FixSearch, describe_conclusion, run_search, start_search, wants_short_search
+from vcdebug.whatif.fixes.trial import EditTexts, FixTrials, TrialOutcome
 
 _MAX_SHOWN_EDITS = 6
 
@@ -92,7 +85,7 @@ def _trial_rounds(
     recording: Recording, explanation: Explanation, workers: int | None, going: Callable[[], bool]
 ) -> TrialRounds[EditTexts, TrialOutcome | None]:
     slow = recording.seconds.get("cycle", 0.0) > SLOW_TRIAL_SECONDS
-    return TrialRounds(trials_of(recording, explanation), workers, going, expects_slow=slow)
+    return TrialRounds(FixTrials.of_recording(recording, explanation), workers, going, expects_slow=slow)
 
 
 def search_fixes(

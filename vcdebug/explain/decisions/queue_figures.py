@@ -270,8 +270,8 @@ def _pairs_of_queue(
                 richer.append(
                     StarvedPair(queue, name, dimension, lacks, extra, recording.session.queues[name].reclaimable)
                 )
-        nobody = [StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)]
-        yield from sorted(richer, key=lambda pair: -pair.surplus) or nobody
+        alone = [StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)]
+        yield from sorted(richer, key=lambda pair: -pair.surplus) or alone
 
 
 def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:

@@ -187,16 +187,16 @@ def _recreated(view: JobView, name: str) -> Iterator[str]:
         admits = ", which is in this cycle" if opening in ("", PENDING) and enqueued == INQUEUE else ""
         then = f"its controller creates missing pods only after its admission{admits}"
         yield f"PodGroup {group.name} {younger}: it was deleted and recreated{_who_deletes(view)}, and {then}."
-    elders = _elders_behind(born)
-    again = [task for task in view.pending_at_open if task.key in elders]
+    older = _older_pods(born)
+    again = [task for task in view.pending_at_open if task.key in older]
     if again:
-        elder = view.tasks[min((elders[task.key] for task in again), key=lambda key: born[key])].name
+        oldest_name = view.tasks[min((older[task.key] for task in again), key=lambda key: born[key])].name
         gone = "the earlier ones are gone (deleted, evicted, or lost with their node)"
         ended = any(task.status is TaskStatus.SUCCEEDED for task in view.tasks.values())
         keep = "; it counts only pods that exist, even of those that succeeded: keep their nodes" if ended else ""
         are, them = ("is", "it") if len(again) == 1 else ("are", "them")
         names = join_names((task.name for task in again), 3)
-        yield f"{names} {are} younger than {elder}: Job {name} recreated {them}, since {gone}{keep}."
+        yield f"{names} {are} younger than {oldest_name}: Job {name} recreated {them}, since {gone}{keep}."
 
 
 def _who_deletes(view: JobView) -> str:
@@ -207,9 +207,9 @@ def _who_deletes(view: JobView) -> str:
     return f" (before v1.16 its controller does that for {': '.join(policy)}, #5342)" if policy else ""
 
 
-def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:
+def _older_pods(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey]:
     """Pod → the oldest pod of its role with a higher index, for pods that are much younger than that one."""
-    elders: dict[TaskKey, TaskKey] = {}
+    older: dict[TaskKey, TaskKey] = {}
     parts = ((key, *key.rpartition("-")[::2]) for key in born)
     for keys in group_by_key(
         (role, (int(at), key)) for key, role, at in parts if at.isdecimal() and len(at) < 10
@@ -217,9 +217,9 @@ def _elders_behind(born: Mapping[TaskKey, datetime]) -> Mapping[TaskKey, TaskKey
         oldest = None
         for _, key in sorted(keys, reverse=True):
             if oldest is not None and born[key] - born[oldest] > _LATER:
-                elders[key] = oldest
+                older[key] = oldest
             oldest = key if oldest is None or born[key] < born[oldest] else oldest
-    return elders
+    return older
 
 
 _REFUSED_SECONDS: Final = 300

@@ -218,7 +218,7 @@ def silent_device_plugins(snapshot: Snapshot, name: str) -> tuple[list[str], lis
             )
             log = f"kubectl -n {namespace} logs {plugin}"
             words_of_advice = f"See what the device plugin found (driver, container runtime): {log}"
-            return [text], [Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER)._replace(repairs=True)]
+            return [text], [Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair()]
     return [], []
 
 
@@ -291,7 +291,7 @@ def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
             ignored = ",".join((*snapshot.flags.ignored_provisioners, *drivers))
             start = f"Start the scheduler with --ignored-provisioners={ignored}"
             words, edit = f"{start} (only predicates then count its volumes).", f"flag:ignored-provisioners={ignored}"
-            advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
+            advice = Advice.cluster_admin(words, edit).as_repair()
             holders = join_names(mounting_pods, MAX_HOLDERS)
             text = f"PersistentVolumeClaim {claim} is already mounted by {holders}; {per_pod}"
             yield ConstraintFailure(text, (advice,))
@@ -344,7 +344,7 @@ def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
         suggestion = f"; did you mean {close}?" if close else ""
         names = join_names(existing_names, MAX_HOLDERS) if existing_names else "none"
         existing_text = f"the namespace has {names}{suggestion}"
-        advice = (use._replace(repairs=True), create) if close else (create,)
+        advice = (use.as_repair(), create) if close else (create,)
         yield ConstraintFailure(
             f"PersistentVolumeClaim {name} is not in this snapshot ({existing_text})", advice, ConstraintKind.VOLUME
         )

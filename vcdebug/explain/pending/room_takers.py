@@ -291,7 +291,7 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
     edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
     advice = Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")
-    return [fact], (advice._replace(repairs=True),)
+    return [fact], (advice.as_repair(),)
 
 
 # Pods of one gang that take each other's room

@@ -129,7 +129,7 @@ def _absence(recording: Recording) -> _Fault | None:
     if known:
         facts += [f"{capitalize_first(known.cause)}.", *event_facts(recording, subject)[:1]]
         advice = known.advice
-    return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice._replace(repairs=True))
+    return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice.as_repair())
 
 
 def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
@@ -194,7 +194,7 @@ def _silence(recording: Recording, subject: ExplainSubject, explanation: Explana
         return None
     age = format_age(waited)
     log = f"kubectl -n {pod.namespace} logs {pod.name} --tail=100"
-    advice = Advice.from_outside(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER)._replace(repairs=True)
+    advice = Advice.from_outside(f"See what the scheduler waits for: {log}", AdviceHarm.CLUSTER).as_repair()
     trace = f"Its PodGroup is {age} old and has no condition or event of the scheduler; pod {pod.name} runs."
     reason = f"the scheduler has not handled it for {age}, although a cycle would do so"
     return _Fault(reason, (*_version_facts(recording), trace), advice)

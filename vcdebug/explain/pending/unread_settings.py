@@ -16,6 +16,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
@@ -87,7 +88,7 @@ def unread_tier_names(view: JobView) -> Iterator[str | Advice]:
     for policy in view.job.pod_group.sub_group_policies:
         name = policy.network_topology.highest_tier_name if policy.network_topology is not None else ""
         subgroups = [one for one in view.job.sub_jobs.values() if one.gid.endswith(f"/{policy.name}")]
-        tier = next((one.network_topology.hard_tier() for one in subgroups if one.network_topology is not None), None)
+        tier = next((hard_tier_of(one.network_topology) for one in subgroups if one.network_topology is not None), None)
         if name and tier is not None:
             means = f"highestTierName {name} of the subGroupPolicy means tier {tier}"
             yield f"{means}; older releases ignore it (fixed in {fixed}: {change.pull})."
@@ -183,8 +184,8 @@ def uncounted_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[Task
     """Queue → running pods that name it, in an annotation or label, and a PodGroup that does not exist."""
     groups = set(map(key_of, recording.snapshot.objects_of("PodGroup")))
     on_nodes = (task for node in recording.session.nodes.values() for task in node.tasks.values())
-    strays = (task for task in on_nodes if task.job and task.job not in groups)
-    return group_by_key((WorkloadFacts.of_manifest(task.pod.manifest).queue, task) for task in strays)
+    uncounted = (task for task in on_nodes if task.job and task.job not in groups)
+    return group_by_key((WorkloadFacts.of_manifest(task.pod.manifest).queue, task) for task in uncounted)
 
 
 def withheld_devices(view: JobView, finding: Finding) -> Iterator[str]:

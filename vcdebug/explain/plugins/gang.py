@@ -418,10 +418,11 @@ def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]
 def schedulable_facts(view: JobView) -> tuple[str, ...]:
     """What "Schedulable" in the condition of a Pending pod means; empty if no stated condition says so."""
     conditions = ((task, one) for task in view.unplaced_tasks for one in object_list(task.pod.status.get("conditions")))
-    told = [(task.name, one.get("message")) for task, one in conditions if one.get("reason") == "Schedulable"]
-    if not told:
+    schedulable = [(task.name, one.get("message")) for task, one in conditions if one.get("reason") == "Schedulable"]
+    if not schedulable:
         return ()
-    quoted = f'The condition of {told[0][0]} says "{shorten_end(str(told[0][1] or "Schedulable"), MAX_QUOTED)}"'
+    message = shorten_end(str(schedulable[0][1] or "Schedulable"), MAX_QUOTED)
+    quoted = f'The condition of {schedulable[0][0]} says "{message}"'
     return (f"{quoted}: that pod alone fits, and its placement is rolled back while other pods of the gang have none.",)
 
 

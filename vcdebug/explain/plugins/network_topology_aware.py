@@ -5,6 +5,7 @@ Upstream: plugins/network-topology-aware.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
@@ -23,6 +24,7 @@ from vcdebug.linear_pattern import compile_pattern
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodeInfo, HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
@@ -161,6 +163,8 @@ EXPLAINER = PluginExplainer(
 
 # Hard network topology: whether any HyperNode could hold the job
 
+_RAISE_TIER: Final = Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft.")
+
 
 def no_hyper_node(view: JobView) -> Finding | None:
     """The finding if allocate visited the job and no HyperNode was eligible for it or any sub job; else None."""
@@ -177,7 +181,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     seq, event = answers[-1]
     sub_job = view.job.sub_jobs.get(event.sub_job) if event.sub_job != view.job.uid else None
     group = view.job.pod_group if sub_job is None else sub_job
-    highest = group.network_topology.hard_tier() if group.network_topology is not None else None
+    highest = hard_tier_of(group.network_topology)
     minimum_words, minimum = _minimum_for(view, sub_job)
     tried = _hyper_nodes_up_to(view, highest)
     within = f"up to tier {highest} " if highest is not None else ""
@@ -195,7 +199,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
         *listing,
-        Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        _RAISE_TIER,
         Advice.for_owner("Request less in spec.minResources."),
         Advice.queue_admin("Free room in one HyperNode."),
     )
@@ -210,8 +214,7 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     task = view.blocked_task
     searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes] if task else []
     calls = [call for visit in view.visits_of(ALLOCATE)[-1:] for call in visit.visit_calls(SUB_JOB_GRADIENT)]
-    topology = view.job.pod_group.network_topology
-    tier = topology.hard_tier() if topology is not None else None
+    tier = hard_tier_of(view.job.pod_group.network_topology)
     if task is None or not searches or (not calls and tier is None):
         return None
     # One list of HyperNodes per tier. Releases without the hook search every HyperNode up to the tier.
@@ -238,7 +241,7 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else searches[-1], allows))
     advice = (
         *listing,
-        Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft."),
+        _RAISE_TIER,
         Advice.queue_admin(f"Free room in {where}."),
     )
     return Finding(Cause.NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
@@ -260,8 +263,8 @@ def hyper_node_rooms(view: JobView) -> list[str | Advice]:
 
     Empty without a hard topology, for jobs that run in part, and if all nodes together lack the room.
     """
-    topology, end, tasks = view.job.pod_group.network_topology, view.action_ends(ALLOCATE), view.unplaced_tasks
-    tier = topology.hard_tier() if topology is not None else None
+    tier = hard_tier_of(view.job.pod_group.network_topology)
+    end, tasks = view.action_ends(ALLOCATE), view.unplaced_tasks
     needed = min(view.job.min_available, len(tasks))
     if tier is None or end is None or not tasks or view.job.ready_task_num():
         return []
@@ -288,8 +291,8 @@ def hyper_node_rooms(view: JobView) -> list[str | Advice]:
     used = [name for name in rooms if not busy.keys().isdisjoint(tree.real_nodes.get(name) or ())]
     is_split = release.has_older_form(packing) and len(used) > 1
     later = [f"{fills}; {join_names(packing.fixed_in)} does ({packing.pull})."] if is_split else []
-    told = f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {total}."
-    return [told, *later, *_empty_hyper_node(allowed, tree)]
+    rooms_fact = f"{rule}: {join_names(listed, len(listed))}; all nodes together have room for {total}."
+    return [rooms_fact, *later, *_empty_hyper_node(allowed, tree)]
 
 
 RequestKey = tuple[tuple[str, float], ...]
@@ -320,14 +323,12 @@ def _pods_with_room(tasks: Iterable[TaskInfo], free: FreeNodes, within: Iterable
 def no_room_in_one(view: JobView) -> Finding | None:
     """The finding in releases that try each HyperNode, if none of them had room and the last one held no pod."""
     visits, rooms = view.visits_of(ALLOCATE)[-1:], hyper_node_rooms(view)
-    topology = view.job.pod_group.network_topology
-    tier = topology.hard_tier() if topology is not None else None
+    tier = hard_tier_of(view.job.pod_group.network_topology)
     if not rooms or not visits or visits[0].planned_tasks or visits[0].visit_calls(JOB_GRADIENT):
         return None
     reason = f"no HyperNode up to tier {tier} has room for its {count_noun(view.job.min_available, 'pod')} at once"
     evidence = (Evidence(visits[0].first, "allocate tries the HyperNodes one after another"),)
-    raise_tier = Advice.for_owner("Raise spec.networkTopology.highestTierAllowed, or set mode: soft.")
-    advice = (raise_tier, Advice.queue_admin("Free room in one HyperNode."))
+    advice = (_RAISE_TIER, Advice.queue_admin("Free room in one HyperNode."))
     return view.pending(Cause.NO_HYPER_NODE, reason, {}, evidence, advice).with_additions(*rooms, in_front=True)
 
 
@@ -348,7 +349,7 @@ def _empty_hyper_node(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> Itera
         listed = ", ".join(f"{{type: HyperNode, selector: {{exactMatch: {{name: {name}}}}}}}" for name in names)
         edits = (f"HyperNode/{info.name}:spec.members=[{listed}]",) if names else ()
         words = f"HyperNode {info.name}: name each member with exactMatch ({join_names(names) or 'one entry each'})."
-        yield Advice.cluster_admin(words, *edits)._replace(repairs=True)
+        yield Advice.cluster_admin(words, *edits).as_repair()
 
 
 def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> tuple[list[str], list[Advice]]:
@@ -365,7 +366,7 @@ def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -
     spec = f"{{tier: {tier}, members: [{members}]}}"
     edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
     words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
-    advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
+    advice = Advice.cluster_admin(words, edit).as_repair()
     return [f"{have} ({selectors})."], [advice]
 
 
@@ -431,7 +432,7 @@ def _hyper_node_room(view: JobView, name: str, minimum: Resource, seq: Seq) -> t
 def topology_facts(view: JobView) -> Iterator[str | Flaw]:
     """Yields sentences about the HyperNodes of the placed pods: broken hard topologies, and soft ones that spread."""
     topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
-    tier = topology.hard_tier() if topology is not None else None
+    tier = hard_tier_of(topology)
     pod_nodes = [task.node_name for task in view.tasks.values() if task.node_name]
     nodes = dict.fromkeys(pod_nodes)
     if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:

@@ -10,8 +10,7 @@ from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score
-from vcdebug.kube.pod_affinity import ScoreContribution
-from vcdebug.kube.pod_affinity import normalize_weights as normalized_affinity
+from vcdebug.kube.pod_affinity import ScoreContribution, normalize_affinity_weights
 from vcdebug.kube.pod_requests import GPU
 from vcdebug.kube.preference_scores import normalize_reversed, normalize_score
 from vcdebug.kube.resource_scores import AveragePart, BalancePart, average_parts
@@ -175,7 +174,7 @@ def pod_affinity(scorers: nodeorder.Scorers, asked_node: AskedNode) -> Equation 
         return None
     contributions = list(scorers.pod_affinity.score_contributions(shape, asked_node.row))
     raw = sum(part.added_score for part in contributions)  # exact: ints
-    words, score = _scale_score(raw, raws, normalized_affinity, BOTH_ENDS)
+    words, score = _scale_score(raw, raws, normalize_affinity_weights, BOTH_ENDS)
     title, columns = f"affinity between pods on {asked_node.node.name}", ("domain", "pods", "weight", "counts")
     return Equation(title, POD_FORMULA, columns, "check", tuple(map(_affinity_term, contributions)), score, None, words)
 

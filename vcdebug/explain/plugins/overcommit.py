@@ -191,7 +191,7 @@ def _overcommit_advice(
     if misplaced is not None:
         words = f"Move {FACTOR_KEY} ({misplaced}) under arguments of overcommit, where it is read."
         edit = f"conf:plugins.{NAME}.arguments.{FACTOR_KEY}={misplaced}"
-        raise_advice = Advice.cluster_admin(words, edit)._replace(repairs=True)
+        raise_advice = Advice.cluster_admin(words, edit).as_repair()
     return queue_findings.LESS_MINIMUM_ADVICE, *free, Advice.add_nodes(), raise_advice
 
 

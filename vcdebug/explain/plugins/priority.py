@@ -97,7 +97,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
             place += f", and in {owner}, from which it is made" if owner and vcjob is None else ""
             words = f"Set priorityClassName {name} on {place}, as {pod.name} has it."
             edit = f"PodGroup/{job.uid}:spec.priorityClassName={name}"
-            advice = Advice.for_owner(words, edit)._replace(repairs=True)
+            advice = Advice.for_owner(words, edit).as_repair()
     elif own and classes and own not in classes:
         similar = closest_name(own, classes)
         text += f" (PriorityClass {own} of its PodGroup does not exist{similar and f'; did you mean {similar}?'})"

@@ -197,11 +197,11 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | Non
         return f"yes{UNLESS_PROTECTED}" if task.preemptable else 'no (volcano.sh/preemptable: "false")'
     skips = {action: fits.skipped_victim(action, task) for action in configured}
     answers = _victim_answers(recording, fits.view.job.uid)
-    told = {action: answers.get((action, task.key)) for action, skip in skips.items() if skip is None}
-    protected = {action: one.saved_by for action, one in told.items() if one is not None and one.saved_by is not None}
-    accepting = [action for action in told if action not in protected]
+    asked = {action: answers.get((action, task.key)) for action, skip in skips.items() if skip is None}
+    protected = {action: one.saved_by for action, one in asked.items() if one is not None and one.saved_by is not None}
+    accepting = [action for action in asked if action not in protected]
     if accepting:
-        were_asked = all(told[action] is not None for action in accepting)
+        were_asked = all(asked[action] is not None for action in accepting)
         return f"by {' or '.join(accepting)}{': no plugin protects it' if were_asked else UNLESS_PROTECTED}"
     reasons = {action: skip.text for action, skip in skips.items() if skip is not None} | {
         action: f"{one.vote.plugin} protects it{f' ({one.reason})' if one.reason else ''}"

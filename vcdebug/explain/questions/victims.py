@@ -48,9 +48,9 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     by_gang = recording.conf.facts_of(eviction.action).evicts_by_gang
     # The reasons of explain tell of the bundle too.
     bundle = (_bundle_sentence(recording, eviction),) if by_gang and not reasons else ()
-    told = reasons or allowed
-    others = [line for line in _protection_lines(recording, decision, eviction) if line not in told]
-    lines = (*told, *bundle, *others, *in_vain, gain, *keeping)
+    first = reasons or allowed
+    others = [line for line in _protection_lines(recording, decision, eviction) if line not in first]
+    lines = (*first, *bundle, *others, *in_vain, gain, *keeping)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
 

@@ -23,6 +23,7 @@ from vcdebug.model.node import NodeInfo, oversubscribed_amounts
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.json_documents import without_surrogates
 from vcdebug.snapshot.manifest import NUMA_POLICY_KEY, Json, JsonDict, JsonObject, status_of
 
 ANY_KEY = "*"
@@ -202,16 +203,7 @@ def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
     """Select fields by name, ignoring case as Go's decoder does; null fields are dropped."""
     spelt = {name.lower(): name for name in names}
     fields = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
-    return {name: _sound_value(value) for name, value in fields.items() if name}
-
-
-def _sound_value(value: Json) -> Json:
-    """The value without lone surrogates in texts, which no file can store."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_sound_value(key): _sound_value(item) for key, item in value.items()}
-    return [_sound_value(item) for item in value] if isinstance(value, list) else value
+    return {name: without_surrogates(value) for name, value in fields.items() if name}
 
 
 def _with_victim_names(answer: JsonDict) -> Answer:

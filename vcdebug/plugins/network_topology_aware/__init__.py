@@ -22,8 +22,8 @@ from vcdebug.gomath import int_power
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import FloatArray, JobId
 from vcdebug.model.node_table import NodeRows
-from vcdebug.model.pod_group import NetworkTopology
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.pod_group import hard_tier_of
+from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware.domains import (
@@ -102,7 +102,7 @@ class NetworkTopologyAware(Plugin):
 
     def gradient_request(self, asks: JobInfo | SubJobInfo, purpose: int) -> GradientRequest | None:
         """The conditions on a HyperNode to be tried; None if the given HyperNode is tried as a whole."""
-        tier = _hard_tier(asks.network_topology)
+        tier = hard_tier_of(asks.network_topology)
         if tier is None or (isinstance(asks, SubJobInfo) and self._shares_hyper_node(asks)):
             return None
         return GradientRequest(tier, asks.allocated_hyper_node, asks.get_min_resources(), purpose)
@@ -269,13 +269,9 @@ class NetworkTopologyAware(Plugin):
         self.domains.release_task(event.task)
 
 
-def _hard_tier(topology: NetworkTopology | None) -> int | None:
-    return None if topology is None else topology.hard_tier()
-
-
 # The arguments: the plugin's weight, weights of resources, weights of tiers.
 
-RESOURCES_KEY = "hypernode.binpack.resources"
+BINPACK_KEY = "hypernode.binpack"
 MAX_SCORE = 100.0
 MAX_ABSENT_TIERS: Final = 10_000
 """Maximum number of absent tier numbers in a row that are summed, if weights hardly decrease."""
@@ -302,7 +298,8 @@ class TopologyWeights:
 
     def __init__(self, arguments: Arguments) -> None:
         self.overall_weight = arguments.get_weight("weight")
-        self.resources = _resource_weights(arguments)
+        names = arguments.raw.get(f"{BINPACK_KEY}.resources")
+        self.resources = arguments.get_resource_weights(BINPACK_KEY, names if isinstance(names, str) else "")
         self.normal_pods = arguments.get_bool("hypernode.binpack.normal-pod.enable", default=True)
         fading = arguments.get_float64("hypernode.binpack.normal-pod.fading", 0.8)
         self.fading_factor = fading
@@ -354,13 +351,3 @@ class TopologyWeights:
     def weighed_request(self, request: Resource) -> dict[str, float]:
         """The dimensions of the request that have a weight."""
         return {name: request.get(name) for name in request.resource_names() if name in self.resources}
-
-
-def _resource_weights(arguments: Arguments) -> dict[str, int]:
-    """Weight by resource; cpu and memory always come from their own keys, even if the list names them."""
-    names_text = arguments.raw.get(RESOURCES_KEY)
-    names = (name.strip() for name in (names_text if isinstance(names_text, str) else "").split(","))
-    weights = {name: arguments.get_weight(f"{RESOURCES_KEY}.{name}") for name in names if name}
-    weights[CPU] = arguments.get_weight("hypernode.binpack.cpu")
-    weights[MEMORY] = arguments.get_weight("hypernode.binpack.memory")
-    return weights

@@ -240,12 +240,13 @@ class QuestionCommands(Struct, eq=False):
     def _search_fixes(self, recording: Recording, job: str, progress_text: str) -> CommandReply:
         """Run trials in the work's thread while they are wanted: for SEARCH_SECONDS, and as long as the answer did."""
         from vcdebug.explain.pending.explanation import explain_by_name
-        from vcdebug.whatif.fixes.search import run_search, start_search, trials_of, wants_short_search
+        from vcdebug.whatif.fixes.search import run_search, start_search, wants_short_search
+        from vcdebug.whatif.fixes.trial import FixTrials
 
         explanation = explain_by_name(recording, job)
         if not explanation.wants_fixes:
             return CommandReply(text=f"{explanation.job} has what it needs: there is nothing to try")
-        search, trials = start_search(recording, explanation), trials_of(recording, explanation)
+        search, trials = start_search(recording, explanation), FixTrials.of_recording(recording, explanation)
         deadline = monotonic() + SEARCH_SECONDS
 
         work = self.tools.work
@@ -376,7 +377,7 @@ class ScreenParts:
         survey = survey_jobs(recording, report_progress)
         rows = (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)
         if opens_only_job and len(rows) == 1:
-            return CommandReply(show="explain", argument=rows[0].explanation.pod or rows[0].explanation.job)
+            return CommandReply(show="explain", argument=rows[0].explanation.subject_name)
         return CommandReply(apply=partial(self.page_opener.open_page, "waiting", cause))
 
     def _write_report(self, words: str) -> None:

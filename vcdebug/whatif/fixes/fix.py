@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property, partial
 from typing import Final, Literal, NamedTuple
@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_number, is_quota_count
+from vcdebug.amount_text import count_noun, format_number, is_byte_like, is_quota_count, resource_of_quota
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
@@ -25,7 +25,16 @@ from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonDict, JsonObject, metadata_of, owners_of, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    JsonDict,
+    JsonObject,
+    metadata_of,
+    name_of,
+    owners_of,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.workloads import next_pods_of
@@ -197,6 +206,12 @@ class FixSituation:
         """Whether the explanation advises to correct a wrong manifest or setting."""
         return any(line.repairs for line in self.explanation.advised)
 
+    @property
+    def own_queue(self) -> str:
+        """The name of a new queue for the job alone; empty if there is one of this name."""
+        name = f"{self.explanation.job.partition('/')[2]}-own"
+        return "" if any(name_of(queue) == name for queue in self.snapshot.objects_of("Queue")) else name
+
     @cached_property
     def pod_group(self) -> PodGroup | None:
         """The job's PodGroup; None if it has none."""
@@ -278,6 +293,16 @@ def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
     return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
 
 
+def actions_edit(actions: Iterable[str]) -> str:
+    """The edit that configures these actions."""
+    return f'conf:actions="{", ".join(actions)}"'
+
+
+def actions_change(actions: Sequence[str], note: str) -> tuple[str, str]:
+    """(words, edit) of a change of the configured actions; the note says what it does."""
+    return f'Configuration: actions -> "{", ".join(actions)}" ({note})', actions_edit(actions)
+
+
 def coarsest_step(unit: Unit, *values: int) -> int:
     """The coarsest step that divides all these amounts, so that 18 cores are proposed and not 17,996m."""
     steps = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
@@ -285,15 +310,12 @@ def coarsest_step(unit: Unit, *values: int) -> int:
     return next((step for step in steps if all(value % step == 0 for value in values)), finest)
 
 
-_BYTES = ("memory", "ephemeral-storage", "storage")
-
-
 def unit_of(resource: str) -> Unit:
     """The unit in which fixes count amounts of the resource."""
-    name = resource.rpartition("requests.")[2].rpartition("limits.")[2]
+    name = resource_of_quota(resource)
     if name == "cpu":
         return "milli"
-    return "bytes" if name in _BYTES or name.startswith("hugepages-") else "count"
+    return "bytes" if is_byte_like(name) else "count"
 
 
 def format_units(resource: str, amount: int) -> str:

@@ -261,7 +261,7 @@ def _propose_upgrade_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    configured = [name for name in situation.recording.conf.actions if name]
+    configured = situation.recording.conf.actions
     causes = {
         PREEMPT: (Cause.NOT_CONFIGURED, *FixCauses.TAKEN_ROOM),
         RECLAIM: (Cause.NOT_CONFIGURED, *FixCauses.TAKEN_ROOM, *FixCauses.VICTIM),
@@ -275,7 +275,7 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
             continue
         earlier_actions = [name for name in _ACTION_ORDER[: _ACTION_ORDER.index(action)] if name in configured]
         position = configured.index(earlier_actions[-1]) + 1 if earlier_actions else 0
-        actions = ", ".join([*configured[:position], action, *configured[position:]])
+        actions = (*configured[:position], action, *configured[position:])
         action_causes = causes.get(action, (Cause.NOT_TRIED, Cause.NOT_CONFIGURED, REJECTED_BY))
         # If another cause decides, an added evicting action is only one of several ways to evict other jobs' pods.
         repaired_cause = Cause.NETWORK_TOPOLOGY if action == GANG_PREEMPT else Cause.NOT_CONFIGURED
@@ -283,17 +283,16 @@ def _propose_missing_action_fixes(situation: fix.FixSituation) -> Iterator[fix.F
         is_missing = situation.explanation.cause_code == repaired_cause or not evicts
         kind = fix.FixKind.REPAIR if is_missing else fix.FixKind.OTHER_PODS
         since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(action))
-        words = f'Configuration: actions -> "{actions}" (adds {action}{since})'
-        yield fix.cluster_fix(words, f'conf:actions="{actions}"', causes=action_causes, kind=kind, since=since)
+        change = fix.actions_change(actions, f"adds {action}{since}")
+        yield fix.cluster_fix(*change, causes=action_causes, kind=kind, since=since)
 
 
 def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """A fix that puts the actions into the order of _ACTION_ORDER, and says which now come before which."""
-    configured = [name for name in situation.recording.conf.actions if name]
+    configured = situation.recording.conf.actions
     others = (name for name in configured if name not in _ACTION_ORDER)
-    ordered = [*(name for name in _ACTION_ORDER if name in configured), *others]
+    ordered = (*(name for name in _ACTION_ORDER if name in configured), *others)
     if ordered != configured:
-        actions = ", ".join(ordered)
         causes = (Cause.TOO_LATE, Cause.NOT_TRIED, Cause.PLAN_LOST, Cause.PHANTOM, Cause.NODE_ORDER)
         # Per action that moves ahead, the first one of those that it passes.
         passed = (
@@ -303,24 +302,22 @@ def _propose_action_order_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix
         changes = join_names(
             f"{' and '.join(moved)} before {first}" for first, moved in group_by_key(passed).items() if first
         )
-        words, edit = f'Configuration: actions -> "{actions}" ({changes})', f'conf:actions="{actions}"'
-        yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
+        change = fix.actions_change(ordered, changes)
+        yield fix.cluster_fix(*change, causes=causes, kind=fix.FixKind.REPAIR, aspect="actions")
 
 
 def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to drop enqueue if it rejects the job and an evicting action is configured."""
     conf = situation.recording.conf
-    configured = [name for name in conf.actions if name]
-    evicting = [name for name in dict.fromkeys(configured) if conf.facts_of(name).evicts]
-    if ENQUEUE in configured and evicting:
-        actions = ", ".join(name for name in configured if name != ENQUEUE)
+    evicting = [name for name in dict.fromkeys(conf.actions) if conf.facts_of(name).evicts]
+    if ENQUEUE in conf.actions and evicting:
+        actions = [name for name in conf.actions if name != ENQUEUE]
         considers = f"{join_names(evicting)} {verb_for(len(evicting), 'considers')} it"
         drops = f"drops enqueue: every job then counts as admitted, so {considers}"
-        words = f'Configuration: actions -> "{actions}" ({drops})'
+        words, edit = fix.actions_change(actions, drops)
         # What the configuration intends, where the job outranks what runs in its queue, comes before a larger quota.
         is_intended = PREEMPT in evicting and situation.outranks_running_pods()
         causes, kind = FixCauses.ENQUEUE, fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT
-        edit = f'conf:actions="{actions}"'
         edits, kept = [edit], situation.kept_queues() if evicting == [RECLAIM] else []
         if kept:
             words = f"{words}; spec.reclaimable -> true of {join_names(kept)}"
@@ -447,7 +444,7 @@ def _propose_known_actions(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         parts = _rejected_parts(document) if conf.rejection else ()
         accepts = " (the scheduler then accepts it)" if conf.rejection else ""
         words = f"Configuration: actions: {join_names(changed)}{accepts}"
-        edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
+        edits, kind = (fix.actions_edit(actions), *parts), fix.FixKind.REPAIR
         yield fix.cluster_fix(words, *edits, causes=situation.cause_codes, kind=kind, aspect="actions")
 
 

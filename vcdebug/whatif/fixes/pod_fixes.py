@@ -401,16 +401,16 @@ def _propose_dry_run_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 def _propose_other_action_fixes(situation: fix.FixSituation, eviction: Eviction) -> Iterator[fix.Fix]:
     """Proposes the action that seeks victims for a whole gang instead of the one for single pods, or the reverse."""
     conf, causes = situation.recording.conf, (Flaw.MILDER_VICTIM.value, Flaw.MANY_VICTIMS.value)
-    configured, facts = [name for name in conf.actions if name], conf.facts_of(eviction.action)
+    facts = conf.facts_of(eviction.action)
     for name in conf.registry:
         other = conf.facts_of(name)
         is_twin = other.evicts and other.places and other.across_queues == facts.across_queues
-        if is_twin and other.by_gang != facts.by_gang and name not in configured:
-            actions = ", ".join(name if each == eviction.action else each for each in configured)
+        if is_twin and other.by_gang != facts.by_gang and name not in conf.actions:
+            actions = [name if each == eviction.action else each for each in conf.actions]
             since = fix.since_words(situation.recording.snapshot.release, LATER_ACTIONS.get(name))
-            words = f'Configuration: actions -> "{actions}" ({name} instead of {eviction.action}{since})'
-            edit, kind = f'conf:actions="{actions}"', fix.FixKind.ENTITLEMENT
-            yield fix.cluster_fix(words, edit, causes=causes, kind=kind, aspect="actions", since=since)
+            change = fix.actions_change(actions, f"{name} instead of {eviction.action}{since}")
+            kind = fix.FixKind.ENTITLEMENT
+            yield fix.cluster_fix(*change, causes=causes, kind=kind, aspect="actions", since=since)
 
 
 def _propose_protection_fixes(situation: fix.FixSituation, evictions: Sequence[Eviction]) -> Iterator[fix.Fix]:
@@ -443,11 +443,11 @@ def _propose_deciding_tier_fixes(situation: fix.FixSituation, eviction: Eviction
 
 def _propose_gang_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes the action that checks HyperNodes, with an upgrade to a release that has it."""
-    configured, release = [name for name in situation.recording.conf.actions if name], situation.snapshot.release
-    if GANG_PREEMPT in situation.recording.conf.registry:
+    conf, release = situation.recording.conf, situation.snapshot.release
+    if GANG_PREEMPT in conf.registry:
         return
     # Behind the actions for single pods, which skip jobs with a topology in such a release.
-    actions, newest = ", ".join((*configured, GANG_PREEMPT)), SUPPORTED_TAGS[0]
+    actions, newest = ", ".join((*conf.actions, GANG_PREEMPT)), SUPPORTED_TAGS[0]
     words = f'Upgrade Volcano {release.name} -> {newest}; actions -> "{actions}" ({GANG_PREEMPT} checks HyperNodes)'
     edits, causes = (f"flag:release={newest}", f'conf:actions="{actions}"'), (Flaw.TOPOLOGY_BROKEN.value,)
     yield fix.cluster_fix(words, *edits, causes=causes, kind=fix.FixKind.REPAIR, aspect="release")
@@ -456,21 +456,20 @@ def _propose_gang_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 def _propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes a queue with a guarantee of what the job lacks, which jobs of other queues may not use or lose again."""
     explanation, conf = situation.explanation, situation.recording.conf
-    plugins, actions = conf.plugin_names(), [name for name in conf.actions if name]
     lacking = [name.partition(".")[2] for name in explanation.dominant.numbers if name.startswith("short.")]
-    if situation.pod_group is None or not {CAPACITY, PROPORTION} & {*plugins} or not lacking:
+    name, has_guarantees = situation.own_queue, bool({CAPACITY, PROPORTION} & {*conf.plugin_names()})
+    if situation.pod_group is None or not (name and has_guarantees and lacking):
         return
     amounts = {name: fix.format_units(name, fix.total_request(situation.pending_pods, name)) for name in lacking}
-    name = f"{explanation.job.partition('/')[2]}-own"
     # The webhook refuses a guarantee above spec.deserved.
     limits = (f"Queue/{name}:spec.{field}={json.dumps(amounts)}" for field in ("deserved", "guarantee.resource"))
     edits = (f"Queue/{name}:+={queue_manifest(1)}", *limits, f"{situation.group_path}:spec.queue={name}")
     stated = join_names(f"{amount} {resource}" for resource, amount in amounts.items())
     words = f"Move {explanation.job} to a new queue {name} with guarantee {stated} (other queues leave it free)"
     causes, kind = (Flaw.PASSED.value,), fix.FixKind.ENTITLEMENT
-    if not any(conf.facts_of(action).across_queues for action in actions):
+    if not any(conf.facts_of(action).across_queues for action in conf.actions):
         # Without it, nothing takes back the guaranteed room that other queues use already.
-        more = ", ".join((*actions, RECLAIM))
+        more = ", ".join((*conf.actions, RECLAIM))
         edits, words = (*edits, f'conf:actions="{more}"'), f'{words}; actions -> "{more}" (adds {RECLAIM})'
         yield replace(fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
         return

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, join_names, quantity_text, value_in_units
+from vcdebug.amount_text import count_noun, join_names, quantity_text, resource_of_quota, value_in_units
 from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.gates.other_groups import is_same_application
@@ -165,8 +165,8 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
 
 
 def _propose_own_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    name = f"{situation.explanation.job.partition('/')[2]}-own"
-    if situation.pod_group is None or any(name_of(queue) == name for queue in situation.snapshot.objects_of("Queue")):
+    name = situation.own_queue
+    if situation.pod_group is None or not name:
         return
     edits = (f"Queue/{name}:+={queue_manifest(_LARGE_WEIGHT)}", f"{situation.group_path}:spec.queue={name}")
     words = f"Bypass: move {situation.explanation.job} to a new queue {name} (weight {_LARGE_WEIGHT}, no limits)"
@@ -259,7 +259,7 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
             continue
         for resource, hard in (spec_of(manifest).get("hard") or {}).items():
             # A quota's `requests.cpu` limits the cpu requests of containers.
-            base_resource = resource.rpartition("requests.")[2].rpartition("limits.")[2]
+            base_resource = resource_of_quota(resource)
             amount = fix.larger_amount(
                 base_resource, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, base_resource)
             )

@@ -290,11 +290,6 @@ def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
     return FixSearch(explanation.cause_code, places, proposed, relevant, has_minimum=has_minimum)
 
 
-def trials_of(recording: Recording, explanation: Explanation) -> FixTrials:
-    """The function that runs trials of a search for this job."""
-    return FixTrials.of_recording(recording, explanation)
-
-
 def describe_conclusion(search: FixSearch) -> str:
     """The conclusion of a search in one sentence; empty if it is finished and a single change works."""
     tried = count_noun(search.trial_count, "replay")
@@ -335,10 +330,10 @@ def search_few_fixes(
     """
     if not short_trial_count(recording) or explanation.cause_code == Cause.PANIC:
         return None
-    complete_searches, subject = _complete_short_searches(recording), explanation.pod or explanation.job
+    complete_searches, subject = _complete_short_searches(recording), explanation.subject_name
     if subject in complete_searches:
         return complete_searches[subject]
-    search, trials = start_search(recording, explanation), trials_of(recording, explanation)
+    search, trials = start_search(recording, explanation), FixTrials.of_recording(recording, explanation)
     run_search(
         search,
         lambda edit_lists: [trials(edits) if may_continue() else None for edits in edit_lists],

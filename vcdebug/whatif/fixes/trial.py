@@ -144,7 +144,7 @@ class FixTrials:
     @classmethod
     def of_recording(cls, recording: Recording, explanation: Explanation) -> FixTrials:
         """Trials for one job, reusing its recording."""
-        word = explanation.pod or explanation.job
+        word = explanation.subject_name
         before, flaws = PodPlaces.at_end(recording), explanation.dominant.flaws
         trials = cls(recording.snapshot, word, explanation.cause_code, before, flaws)
         trials._base_recording = trials._latest_recording = recording

@@ -192,7 +192,7 @@ def _add_permits(view: JobView, seq: Seq, event: HookEvent, finding: Finding) ->
     who = join_names(vote.plugin for vote in permits)
     rejection = f"{plugin} in the same tier ({tier}) rejects it: within a tier one rejection wins"
     words = f"Move {who} into an earlier tier than {plugin}; its permit then decides."
-    advice = Advice.cluster_admin(words)._replace(repairs=True)
+    advice = Advice.cluster_admin(words).as_repair()
     proof = (Evidence(vote.seq, f"{vote.plugin} permits it") for vote in permits if vote.seq is not None)
     evidence = tuple(sorted((*finding.evidence, *proof)))
     return replace(finding.with_additions(f"{who} permits the job, but {rejection}.", advice), evidence=evidence)

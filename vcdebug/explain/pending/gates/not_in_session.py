@@ -175,7 +175,7 @@ def other_scheduler_finding(
     advice = (Advice.for_owner(either if have_nodes else capitalize_first(create)),)
     if kind in OPERATORS and (setting := OPERATORS[kind].setting):
         words = f"Its operator hands the pods to Volcano only with {setting}: set that, and submit it again."
-        advice = (Advice.from_outside(words)._replace(repairs=True),)
+        advice = (Advice.from_outside(words).as_repair(),)
     return Finding(Cause.OTHER_SCHEDULER, headline, numbers, evidence, advice, facts=facts)
 
 
@@ -269,7 +269,7 @@ def _recreation_advice(recording: Recording, pods: Sequence[Pod]) -> tuple[Advic
     pronoun = "it" if len(owned) == 1 else "them"
     words = f"Delete {join_names(pod.name for pod, _ in owned)}: {owner_name} creates {pronoun} again, with a PodGroup"
     gone = "one that is gone" if group_name == name else "an earlier one"
-    return (Advice.for_owner(f"{words} ({controller_fact} {gone}).", *edits)._replace(repairs=True),)
+    return (Advice.for_owner(f"{words} ({controller_fact} {gone}).", *edits).as_repair(),)
 
 
 def new_group_text(recording: Recording) -> str:

@@ -86,7 +86,7 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
         if is_made and kind in OPERATORS:
             fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
         advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
-        return fact, advice._replace(repairs=True)
+        return fact, advice.as_repair()
     return _queue_of_pods(view)
 
 
@@ -105,7 +105,7 @@ def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
     words = f"Set spec.queue of PodGroup {group.name} to {queue}{lasting}."
     if is_label and not owner:
         words = f"Put annotation {QUEUE_ANNOTATION}: {queue} on the template of its pods; the label is not read."
-    return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}")._replace(repairs=True)
+    return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}").as_repair()
 
 
 def minimum_source(group: JsonObject) -> str:
@@ -134,21 +134,21 @@ def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
     leader, jobs = recording.timeline.tasks.get(key), recording.session.jobs
     home = jobs[leader.job] if leader is not None and leader.job in jobs else None
     created = [task for task in _created_pods(recording)[key] if task.job in jobs]
-    strays = [task for task in created if home is not None and jobs[task.job].queue != home.queue]
-    if leader is None or home is None or not strays:
+    elsewhere = [task for task in created if home is not None and jobs[task.job].queue != home.queue]
+    if leader is None or home is None or not elsewhere:
         return None
-    amount = format_resource(sum_resources(task.resreq for task in strays))
-    pods = f"{count_noun(len(strays), 'pod')} that {leader.name} created"
-    others = {task.job: jobs[task.job] for task in strays}
+    amount = format_resource(sum_resources(task.resreq for task in elsewhere))
+    pods = f"{count_noun(len(elsewhere), 'pod')} that {leader.name} created"
+    others = {task.job: jobs[task.job] for task in elsewhere}
     queues = list(dict.fromkeys(other.queue for other in others.values()))
-    groups = f"PodGroup {jobs[strays[0].job].name}" if len(others) == 1 else count_noun(len(others), "PodGroup")
+    groups = f"PodGroup {jobs[elsewhere[0].job].name}" if len(others) == 1 else count_noun(len(others), "PodGroup")
     place = f"{groups} of queue{'s' if len(queues) > 1 else ''} {join_names(queues)}"
     uncounted = f"queue {home.queue}, which {leader.name} is in, does not count them"
     step = " (Spark: VolcanoFeatureStep in spark.kubernetes.executor.pod.featureSteps)"
     is_spark = any(key.startswith("spark-") for key in leader.pod.labels)
     how = f"{GROUP_ANNOTATION}: {home.name}{step if is_spark else ''}"
     advice = Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home.queue}.")
-    return f"{pods} ({amount}) {verb_for(len(strays), 'is')} in {place}: {uncounted}.", advice
+    return f"{pods} ({amount}) {verb_for(len(elsewhere), 'is')} in {place}: {uncounted}.", advice
 
 
 @per_recording()
@@ -167,7 +167,7 @@ def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
             group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = Advice.for_owner(f"Create {pod.name} with PodGroup {group.name} as {GROUP_ANNOTATION}.", edit)
-            return f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice._replace(repairs=True)
+            return f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice.as_repair()
     return None
 
 
@@ -297,30 +297,30 @@ def _empty_groups(recording: Recording) -> Mapping[str, Sequence[tuple[PodGroup,
 def pods_elsewhere(view: JobView) -> Finding | None:
     """The finding if the pods that the gang lacks exist, but name another PodGroup; else None."""
     job, valid = view.job, view.job.valid_task_num()
-    strays = _strays_by_group(view.recording).get(job.uid) if valid < job.min_available else None
-    if strays is None:
+    elsewhere = _pods_elsewhere_by_group(view.recording).get(job.uid) if valid < job.min_available else None
+    if elsewhere is None:
         return None
-    others = dict.fromkeys(pod.job_id.partition("/")[2] for pod in strays.pods)
+    others = dict.fromkeys(pod.job_id.partition("/")[2] for pod in elsewhere.pods)
     have = f"it has {valid} of the {count_noun(job.min_available, 'pod')} that minMember requires"
-    are = verb_for(len(strays.pods), "is")
-    where = f"{len(strays.pods)} more {are} in PodGroup {join_names(others, 1)}"
-    names = join_names(pod.name for pod in strays.pods)
-    if strays.is_template:
-        rule = f"The controller makes a PodGroup for {strays.owner}, and names it in its pods instead of {job.name}"
+    are = verb_for(len(elsewhere.pods), "is")
+    where = f"{len(elsewhere.pods)} more {are} in PodGroup {join_names(others, 1)}"
+    names = join_names(pod.name for pod in elsewhere.pods)
+    if elsewhere.is_template:
+        rule = f"The controller makes a PodGroup for {elsewhere.owner}, and names it in its pods instead of {job.name}"
         fact = f"{rule}, which the template has as {GROUP_ANNOTATION}."
         settings = "minAvailable, queue and priorityClassName"
-        advice = Advice.from_outside(f"Delete PodGroup {job.name}; set {settings} in {strays.owner} itself.")
+        advice = Advice.from_outside(f"Delete PodGroup {job.name}; set {settings} in {elsewhere.owner} itself.")
     else:
         without = f"since its pods {names} had no annotation {GROUP_ANNOTATION}"
-        fact = f"Volcano's controller made that PodGroup for {strays.owner}, {without}."
+        fact = f"Volcano's controller made that PodGroup for {elsewhere.owner}, {without}."
         new = (f"metadata.annotations[{GROUP_ANNOTATION}]={job.name}", "spec.nodeName-", "status.phase=Pending")
-        edits = (f"Pod/{pod.key}:{change}" for pod in strays.pods for change in new)
-        words = f"Recreate {names} with PodGroup {job.name} as {GROUP_ANNOTATION} (template of {strays.owner})."
+        edits = (f"Pod/{pod.key}:{change}" for pod in elsewhere.pods for change in new)
+        words = f"Recreate {names} with PodGroup {job.name} as {GROUP_ANNOTATION} (template of {elsewhere.owner})."
         advice = Advice.for_owner(words, *edits)
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available})
     evidence = opening_evidence(view.recording, f"{names} {are} in PodGroup {join_names(others)}")
     headline = pending_headline(job.uid, f"{have}; {where}")
-    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice._replace(repairs=True),), facts=(fact,))
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, (advice.as_repair(),), facts=(fact,))
 
 
 def unused_group(view: JobView) -> Finding | None:
@@ -376,22 +376,22 @@ def ended_workload(view: JobView) -> Finding | None:
         if facts.ended:
             kind, _, name = owner.partition(" ")
             pods = [task.pod for task in view.tasks.values()]
-            reason, told, advice = f"its state is {facts.ended}", list[str](), list[Advice]()
+            reason, ended_facts, advice = f"its state is {facts.ended}", list[str](), list[Advice]()
             if job is not None:
                 reason, job_facts, job_advice = ended_job(view.recording, job, pods)
-                told, advice = [*job_facts], [*job_advice]
+                ended_facts, advice = [*job_facts], [*job_advice]
             if not is_idle:
                 command = f"kubectl -n {group.namespace} delete vcjob {name}"
-                told = [*_left_pods(view), *told]
+                ended_facts = [*_left_pods(view), *ended_facts]
                 advice = [Advice.for_owner(f"Delete the job, and with it its pods: {command}."), *advice]
             # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
             elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
                 reason += f"; PodGroup {group.name} is left {_reservation(view)}"
-                told = [*_left_group_facts(view), *told]
+                ended_facts = [*_left_group_facts(view), *ended_facts]
                 advice.append(_deletion(view))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
-            return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(told))
+            return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(ended_facts))
     return None
 
 
@@ -453,7 +453,7 @@ def _reservation(view: JobView) -> str:
     return f"{group.phase or PENDING}{amount}"
 
 
-class _Strays(Struct, frozen=True):
+class _PodsElsewhere(Struct, frozen=True):
     """Pods of a PodGroup's workload that name another PodGroup."""
 
     owner: str
@@ -463,13 +463,13 @@ class _Strays(Struct, frozen=True):
 
 
 @per_recording()
-def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
+def _pods_elsewhere_by_group(recording: Recording) -> Mapping[JobId, _PodsElsewhere]:
     """PodGroup that lacks pods → the pods that its workload has in a PodGroup that Volcano's controllers made."""
     snapshot, jobs = recording.snapshot, recording.session.jobs
     lacking = {uid: job for uid, job in jobs.items() if job.valid_task_num() < job.min_available}
     if not lacking:
         return {}
-    found: dict[JobId, _Strays] = {}
+    found: dict[JobId, _PodsElsewhere] = {}
     for manifest in snapshot.objects_of("Job"):
         templates = (object_in(task.get("template")) for task in object_list(spec_of(manifest).get("tasks")))
         named = dict.fromkeys(annotations_of(each).get(GROUP_ANNOTATION) for each in templates)
@@ -478,14 +478,14 @@ def _strays_by_group(recording: Recording) -> Mapping[JobId, _Strays]:
             own = [job for job in jobs.values() if key_of(manifest) in owner_keys(job.pod_group.manifest)]
             pods = [task.pod for job in own for task in job.tasks.values()]
             if pods:
-                found[uid] = _Strays(f"Job {name_of(manifest)}", pods, is_template=True)
+                found[uid] = _PodsElsewhere(f"Job {name_of(manifest)}", pods, is_template=True)
     kinds = ("StatefulSet", "ReplicaSet", "Pod")
     between = {str(metadata_of(one).get("uid")): one for kind in kinds for one in snapshot.objects_of(kind)}
     members = {task.pod.uid: uid for uid, job in lacking.items() for task in job.tasks.values()}
     made = (job for job in jobs.values() if job.name.startswith(MADE_GROUP_PREFIX) and job.uid not in lacking)
-    strays = ((_member_above(task.pod, between, members), task.pod) for job in made for task in job.tasks.values())
-    for uid, pods in group_by_key((uid, pod) for uid, pod in strays if uid).items():
-        found.setdefault(uid, _Strays(next(iter(owner_names(pods[0].manifest)), "their owner"), pods))
+    owned = ((_member_above(task.pod, between, members), task.pod) for job in made for task in job.tasks.values())
+    for uid, pods in group_by_key((uid, pod) for uid, pod in owned if uid).items():
+        found.setdefault(uid, _PodsElsewhere(next(iter(owner_names(pods[0].manifest)), "their owner"), pods))
     return found
 
 

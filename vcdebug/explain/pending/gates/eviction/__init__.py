@@ -96,7 +96,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
         placed_count = view.job.ready_task_num() + view.job.waiting_task_num()
         if visits[-1].planned_tasks and placed_count >= view.job.min_available:
             return [Gate(action, GateChance.WEAK, entitlement.not_starving_finding(view, action, task))]
-        return [] if blocking_gate is None else _with_spared_victims(view, action, visits[-1], blocking_gate)
+        return [] if blocking_gate is None else _with_protected_victims(view, action, visits[-1], blocking_gate)
     if blocking_gate is None:
         return [Gate(action, GateChance.REAL, discard)]
     # The discard is only the consequence, so the evidence includes that of the gate that caused it.
@@ -105,7 +105,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
     return [Gate(action, GateChance.REAL, discard), replace(blocking_gate, chance=GateChance.WEAK)]
 
 
-def _with_spared_victims(view: JobView, action: str, visit: JobVisit, gate: Gate) -> list[Gate]:
+def _with_protected_victims(view: JobView, action: str, visit: JobVisit, gate: Gate) -> list[Gate]:
     """The gate, and the finding about the plugins that protected candidates whose eviction would free queue quota."""
     finding = gate.finding
     if finding.cause != Cause.NOT_ALLOCATABLE:
@@ -115,12 +115,12 @@ def _with_spared_victims(view: JobView, action: str, visit: JobVisit, gate: Gate
     veto_finding = veto.find_veto(view, calls[0][0], [calls[0][1]]) if calls and all(names) else None
     if veto_finding is None:
         return [gate]
-    spared = f"{action} may evict nothing ({join_names(dict.fromkeys(name for some in names for name in some))})"
-    headline = finding.headline._replace(reason=f"{finding.headline.reason}, and {spared}")
+    blocked = f"{action} may evict nothing ({join_names(dict.fromkeys(name for some in names for name in some))})"
+    headline = finding.headline._replace(reason=f"{finding.headline.reason}, and {blocked}")
     if len(str(headline)) <= MAX_LINE_LENGTH:
         finding = replace(finding, headline=headline)
     else:
-        finding = finding.with_additions(f"In its place {spared}.", in_front=True)
+        finding = finding.with_additions(f"In its place {blocked}.", in_front=True)
     return [replace(gate, finding=finding), Gate(action, GateChance.WEAK, veto_finding)]
 
 

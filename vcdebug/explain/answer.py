@@ -311,33 +311,6 @@ class Finding(Struct, frozen=True):
         return " ".join((self.sentence, *self.facts))
 
 
-class ConstraintKind(Enum):
-    """The kind of constraint that a predicate checks; the value lists texts that occur in its reasons."""
-
-    NODE_GROUP = ("node group", "node not satisfy")
-    LABELS = ("node affinity/selector",)
-    POD_AFFINITY = ("pod affinity rules", "anti-affinity rules")
-    TAINT = ("taint",)
-    CORDON = ("unschedulable",)
-    NUMA = ("numa", "manager policy", "topology policy")
-    LOAD = ("load of the node",)
-    DEVICE_POOL = ("resource pool", "is invalid: duplicate device name")
-    VOLUME = ("volume", "PersistentVolume")
-
-    def is_about(self, reason: str) -> bool:
-        """Whether a reason is of this kind."""
-        return any(text in reason for text in self.value)
-
-
-class ConstraintFailure(Struct, frozen=True):
-    """One constraint that keeps the task off nodes, in a sentence with the names of the objects."""
-
-    text: str
-    advice: tuple[Advice, ...] = ()
-    replaces: ConstraintKind | None = None
-    """The kind of constraint whose general advice this failure's own advice replaces."""
-
-
 class ExplanationStep(Struct, frozen=True):
     """One step of the cycle for the job: whether the job passed it, and the events that show it."""
 

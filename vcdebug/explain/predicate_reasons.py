@@ -1,11 +1,12 @@
 """One pass of predicates over nodes: the reasons, incompatible constraints of pod and node, and missing resources."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.explain.answer import Histogram, histogram
+from vcdebug.explain.answer import Advice, Histogram, histogram
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.kube.affinity_terms import AffinityTerm
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
@@ -24,6 +25,33 @@ CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint"
 NOT_MATCHING: Final = "node(s) didn't match Pod's node affinity/selector"
 ABSENT: Final = "has no such label"
+
+
+class ConstraintKind(Enum):
+    """The kind of constraint that a predicate checks; the value lists texts that occur in its reasons."""
+
+    NODE_GROUP = ("node group", "node not satisfy")
+    LABELS = ("node affinity/selector",)
+    POD_AFFINITY = ("pod affinity rules", "anti-affinity rules")
+    TAINT = ("taint",)
+    CORDON = ("unschedulable",)
+    NUMA = ("numa", "manager policy", "topology policy")
+    LOAD = ("load of the node",)
+    DEVICE_POOL = ("resource pool", "is invalid: duplicate device name")
+    VOLUME = ("volume", "PersistentVolume")
+
+    def is_about(self, reason: str) -> bool:
+        """Whether a reason is of this kind."""
+        return any(text in reason for text in self.value)
+
+
+class ConstraintFailure(Struct, frozen=True):
+    """One constraint that keeps the task off nodes, in a sentence with the names of the objects."""
+
+    text: str
+    advice: tuple[Advice, ...] = ()
+    replaces: ConstraintKind | None = None
+    """The kind of constraint whose general advice this failure's own advice replaces."""
 
 
 def reasons_text(statuses: Sequence[FitStatus]) -> str:

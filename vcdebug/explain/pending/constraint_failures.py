@@ -5,11 +5,12 @@ from functools import partial
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
+from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms

@@ -12,7 +12,6 @@ from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
     Cause,
-    ConstraintFailure,
     Evidence,
     Finding,
     Flaw,
@@ -45,6 +44,7 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
     user_facts,
 )
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, join_names
 from vcdebug.errors import closest_name
-from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
+from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
+from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources

@@ -6,10 +6,11 @@ from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from vcdebug.explain.answer import Advice, ConstraintFailure, Finding, Number
+from vcdebug.explain.answer import Advice, Finding, Number
 from vcdebug.explain.equation import Equation, QueueCheck
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference

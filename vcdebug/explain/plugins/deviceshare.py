@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure
+from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.grouping import group_by_key
 from vcdebug.model.devices import DeviceLedger, container_limit, vgpu_annotations
 from vcdebug.model.devices.cards import MIG_MODE, Card, CardSharing

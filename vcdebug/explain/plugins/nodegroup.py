@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import format_number, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import Advice, ConstraintFailure, ConstraintKind
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.queue import QueueInfo

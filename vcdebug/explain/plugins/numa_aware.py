@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import Advice, AdviceHarm, ConstraintFailure, ConstraintKind
+from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.model.numa import format_cpu_list, set_members
 from vcdebug.plugins.numa_aware import STATIC_POLICY, NumaAware, NumaRoom

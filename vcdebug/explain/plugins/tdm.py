@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import Advice, ConstraintFailure
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number, join_names
-from vcdebug.explain.answer import ConstraintFailure
 from vcdebug.explain.equation import Equation, Ratio, Term, judged_equation
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.grouping import group_by_key
 from vcdebug.plugins.usage import MeasuredUsage, NodeLoad, Usage
 

@@ -17,10 +17,9 @@ from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.names import JobId
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.model.task import TaskStatus
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.change import Change
@@ -262,19 +261,6 @@ class FixSituation:
             return self.job.queue
         return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
 
-    def kept_queues(self) -> list[QueueName]:
-        """The other queues in which pods run, if reclaim may evict in none of them."""
-        jobs, queues = self.recording.session.jobs.values(), self.recording.session.queues
-        used = dict.fromkeys(job.queue for job in jobs if job.count_tasks(TaskStatus.RUNNING))
-        others = [name for name in used if name in queues and name != self.queue_name]
-        return others if not any(queues[name].reclaimable for name in others) else []
-
-    def outranks_running_pods(self) -> bool:
-        """Whether pods of lower priority run in the job's queue."""
-        job, jobs = self.job, self.recording.session.jobs.values()
-        lower = (each for each in jobs if job is not None and each.queue == job.queue and each.priority < job.priority)
-        return any(each.count_tasks(TaskStatus.RUNNING) for each in lower)
-
     def rank_fixes(self, fixes: Iterator[Fix]) -> list[Fix]:
         """Sort fixes by the causes they address, the dominant one first, then by kind and harm."""
         # The position keeps the sort stable and stops it from comparing fixes, which have no order.
@@ -293,14 +279,10 @@ def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
     return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
 
 
-def actions_edit(actions: Iterable[str]) -> str:
-    """The edit that configures these actions."""
-    return f'conf:actions="{", ".join(actions)}"'
-
-
 def actions_change(actions: Sequence[str], note: str) -> tuple[str, str]:
     """(words, edit) of a change of the configured actions; the note says what it does."""
-    return f'Configuration: actions -> "{", ".join(actions)}" ({note})', actions_edit(actions)
+    listed = ", ".join(actions)
+    return f'Configuration: actions -> "{listed}" ({note})', f'conf:actions="{listed}"'
 
 
 def coarsest_step(unit: Unit, *values: int) -> int:

@@ -20,7 +20,8 @@ from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.taints import UNREADY_TAINTS, UNSCHEDULABLE_TAINT_KEY
 from vcdebug.model.cluster import is_not_ready
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import CONFORMANCE, DRF, GANG, OVERCOMMIT, PDB, PREDICATES, PRIORITY, SLA, USAGE
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
@@ -316,9 +317,9 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
         drops = f"drops enqueue: every job then counts as admitted, so {considers}"
         words, edit = fix.actions_change(actions, drops)
         # What the configuration intends, where the job outranks what runs in its queue, comes before a larger quota.
-        is_intended = PREEMPT in evicting and situation.outranks_running_pods()
+        is_intended = PREEMPT in evicting and _outranks_running_pods(situation)
         causes, kind = FixCauses.ENQUEUE, fix.FixKind.REPAIR if is_intended else fix.FixKind.ENTITLEMENT
-        edits, kept = [edit], situation.kept_queues() if evicting == [RECLAIM] else []
+        edits, kept = [edit], _kept_queues(situation) if evicting == [RECLAIM] else []
         if kept:
             words = f"{words}; spec.reclaimable -> true of {join_names(kept)}"
             edits += [f"Queue/{name}:spec.reclaimable=true" for name in kept]
@@ -328,6 +329,21 @@ def _propose_unchecked_admission_fixes(situation: fix.FixSituation) -> Iterator[
             with_gang_words = f"{words[:-1]}); {GANG}: enablePreemptable -> false (no veto in {PREEMPT})"
             without_veto = f"conf:plugins.{GANG}.enablePreemptable=false"
             yield fix.cluster_fix(with_gang_words, edit, without_veto, causes=causes, kind=kind, aspect=ENQUEUE)
+
+
+def _kept_queues(situation: fix.FixSituation) -> list[QueueName]:
+    """The other queues in which pods run, if reclaim may evict in none of them."""
+    jobs, queues = situation.recording.session.jobs.values(), situation.recording.session.queues
+    used = dict.fromkeys(job.queue for job in jobs if job.count_tasks(TaskStatus.RUNNING))
+    others = [name for name in used if name in queues and name != situation.queue_name]
+    return others if not any(queues[name].reclaimable for name in others) else []
+
+
+def _outranks_running_pods(situation: fix.FixSituation) -> bool:
+    """Whether pods of lower priority run in the job's queue."""
+    job, jobs = situation.job, situation.recording.session.jobs.values()
+    lower = (each for each in jobs if job is not None and each.queue == job.queue and each.priority < job.priority)
+    return any(each.count_tasks(TaskStatus.RUNNING) for each in lower)
 
 
 def _propose_overcommit_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -444,7 +460,7 @@ def _propose_known_actions(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         parts = _rejected_parts(document) if conf.rejection else ()
         accepts = " (the scheduler then accepts it)" if conf.rejection else ""
         words = f"Configuration: actions: {join_names(changed)}{accepts}"
-        edits, kind = (fix.actions_edit(actions), *parts), fix.FixKind.REPAIR
+        edits, kind = (f'conf:actions="{", ".join(actions)}"', *parts), fix.FixKind.REPAIR
         yield fix.cluster_fix(words, *edits, causes=situation.cause_codes, kind=kind, aspect="actions")
 
 

@@ -14,7 +14,6 @@ from vcdebug.explain.answer import (
     AdviceHarm,
     Cause,
     CauseHeadline,
-    ConstraintFailure,
     Evidence,
     Finding,
     Flaw,
@@ -41,6 +40,7 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.pdb import exceeded_budgets
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
+from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
 from vcdebug.framework.record import BIND_OP, PIPELINE_OP, PLACING_OPS, Level, Note, OpEvent, StatementEvent

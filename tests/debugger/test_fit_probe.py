@@ -27,13 +27,13 @@ def full(cpu: str = "2") -> Recording:
 
 def test_a_job_that_is_too_large_does_not_fit_alone_either() -> None:
     found = probe_alone(full(cpu="5"), "default/job")
-    assert (False, 0, 2) == (found.has_place, found.placed_count, found.tasks)
+    assert (False, 0, 2) == (found.explanation.scheduled, found.placed_count, found.tasks)
     assert "more than any node has (largest: n1, 4)" in found.explanation.sentence
 
 
 def test_a_job_that_waits_for_room_fits_alone() -> None:
     found = probe_alone(full(cpu="4"), "default/job")
-    assert (True, 2) == (found.has_place, found.placed_count)
+    assert (True, 2) == (found.explanation.scheduled, found.placed_count)
 
 
 def test_copies_are_counted_until_one_does_not_fit_and_its_reason_is_told() -> None:
@@ -68,7 +68,7 @@ def test_a_quota_that_stands_in_the_way_still_does() -> None:
             conf=conf_of("gang proportion", actions="enqueue, allocate"),
         )
     )
-    assert not probe_alone(recording, "default/job").has_place
+    assert not probe_alone(recording, "default/job").explanation.scheduled
 
 
 def test_the_command_answers_in_a_line() -> None:

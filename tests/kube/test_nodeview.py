@@ -34,15 +34,15 @@ def test_every_pod_of_a_node_counts_at_session_open_and_changes_follow() -> None
         column.tolist() for column in (view.requested.milli_cpu, view.requested.memory, view.requested.gpu)
     ]
     assert [500, 100] == view.non_zero_requested.milli_cpu.tolist()
-    assert [True, False] == view.rows_with_affinity().tolist()
-    assert [False, False] == view.rows_with_required_anti_affinity().tolist()
+    assert [True, False] == (view.pods_with_affinity > 0).tolist()
+    assert [False, False] == (view.pods_with_required_anti_affinity > 0).tolist()
     assert view.remove_pod(0, "uid-r-0")
     assert not view.remove_pod(0, "uid-r-0")
     view.add_pod(1, task(ssn, "r-0").pod)
     assert [0, 2] == view.pod_count.tolist() == view.group_counts.pods_per_row(question).tolist()
     assert [0, 500] == view.requested.milli_cpu.tolist()
     assert [0, 600] == view.non_zero_requested.milli_cpu.tolist()
-    assert [False, True] == view.rows_with_affinity().tolist()
+    assert [False, True] == (view.pods_with_affinity > 0).tolist()
 
 
 def test_a_pod_without_uid_cannot_be_removed() -> None:
@@ -85,7 +85,7 @@ def test_a_label_column_sums_by_value_and_spreads_back() -> None:
     counts = column.count_by_value(labels.label_column("z").ids + 5)
     assert [10, 0] == counts.tolist()
     assert [10, 0, 10] == counts[column.ids].tolist()
-    assert [10, -1, 10] == column.spread_over_rows(counts[:-1], absent=-1).tolist()
+    assert [10, 0, 10] == column.spread_over_rows(counts[:-1]).tolist()
     assert [True, False, True] == column.rows_present.tolist()
 
 

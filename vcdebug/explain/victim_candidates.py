@@ -72,11 +72,6 @@ class SkippedVictim(Struct, frozen=True):
     text: str
     """The reason as it follows a number of pods: `of the same job`."""
 
-    @property
-    def is_never_candidate(self) -> bool:
-        """Whether the action could never evict the pod, whatever its flags and status."""
-        return self.rule in NEVER_CANDIDATE_RULES
-
 
 def victim_filter_of(
     recording: Recording, action: str, asker: TaskInfo, *, within: bool = False
@@ -143,7 +138,7 @@ def judge_node(
     """Apply a filter to the pods of a node with these amounts."""
     verdicts = [(task, skipped_victim(recording, victim_filter, task)) for task in pods]
     candidates = [task for task, skip in verdicts if skip is None]
-    in_domain = [task for task, skip in verdicts if skip is None or not skip.is_never_candidate]
+    in_domain = [task for task, skip in verdicts if skip is None or skip.rule not in NEVER_CANDIDATE_RULES]
     objections = group_by_key((skip, task) for task, skip in verdicts if skip is not None)
     domain = amounts.future_without(in_domain) if in_domain else None
     return JudgedNode(candidates, amounts.future_without(candidates), objections, domain)

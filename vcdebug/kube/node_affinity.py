@@ -29,11 +29,6 @@ class FieldRequirement(Struct, frozen=True):
     negated: bool
     value: str
 
-    @property
-    def is_name(self) -> bool:
-        """Whether the condition is about the node's name."""
-        return self.field == NAME_FIELD
-
     def matches_name(self, node_name: str) -> bool:
         """Whether the node name meets the condition; an unknown field counts as empty."""
         actual = node_name if self.field == NAME_FIELD else ""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from vcdebug.kube.node_affinity import NodeTerm, RequiredNodeAffinity
+from vcdebug.kube.node_affinity import NAME_FIELD, NodeTerm, RequiredNodeAffinity
 from vcdebug.kube.selector import Labels, Requirement, Selector
 from vcdebug.model.names import BoolArray, IntArray, NodeName
 
@@ -38,9 +38,9 @@ class LabelColumn(Struct, frozen=True):
         """The result of count_by_value for zeros."""
         return np.zeros(len(self.values) + 1, dtype=np.int64)
 
-    def spread_over_rows(self, per_value: IntArray, absent: int = 0) -> IntArray:
-        """A number per row from a number per value id; `absent` for nodes without the label."""
-        return np.append(per_value, absent)[self.ids]
+    def spread_over_rows(self, per_value: IntArray) -> IntArray:
+        """A number per row from a number per value id; 0 for nodes without the label."""
+        return np.append(per_value, 0)[self.ids]
 
 
 class NodeLabels:
@@ -98,7 +98,8 @@ class NodeLabels:
             return ~self.all_rows()
         rows = self.rows_matching(term.labels)
         for field in term.fields:
-            rows &= self._rows_named(field.value) != field.negated if field.is_name else field.matches_name("")
+            is_name = field.field == NAME_FIELD
+            rows &= self._rows_named(field.value) != field.negated if is_name else field.matches_name("")
         return rows
 
     def _rows_named(self, name: NodeName) -> BoolArray:

@@ -23,7 +23,7 @@ from vcdebug.kube.pod_requests import GPU, IMMENSE_AMOUNT, GateCheck, ScoredAmou
 from vcdebug.kube.pod_shape import PodShape, PodShapes
 from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.taints import NodeTaints
-from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
+from vcdebug.model.names import IntArray, NodeName, Row, TaskId
 from vcdebug.model.task import TaskStatus
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import JsonObject, spec_of, status_of
@@ -221,14 +221,6 @@ class NodeView:
         if terms.required_anti_affinity:
             self.pods_with_required_anti_affinity[row] += sign
         self.owners.record_pod(row, terms, sign)
-
-    def rows_with_affinity(self) -> BoolArray:
-        """Rows with pods that have affinity or anti-affinity now; plugins read this once, at session open."""
-        return self.pods_with_affinity > 0
-
-    def rows_with_required_anti_affinity(self) -> BoolArray:
-        """Rows with pods that have required anti-affinity now; plugins read this once, at session open."""
-        return self.pods_with_required_anti_affinity > 0
 
     def __len__(self) -> int:
         return len(self.names)

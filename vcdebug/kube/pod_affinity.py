@@ -170,7 +170,7 @@ class InterPodAffinity:
         self._view = view
         self._table = table
         self._rows: IntArray = np.arange(len(view), dtype=np.int64)
-        self._anti_rows: BoolArray = view.rows_with_required_anti_affinity()
+        self._anti_rows: BoolArray = view.pods_with_required_anti_affinity > 0
         self._refused_by: dict[LabelGroup, tuple[int, PairCounts, IntArray | None]] = {}
         """Group → (number of changes at the time, counts of existing anti-affinity, verdicts)."""
 
@@ -327,7 +327,7 @@ class PreferredPodAffinity:
     def __init__(self, view: NodeView, table: IncomingTermsTable) -> None:
         self._view = view
         self._table = table
-        self._affinity_rows: BoolArray = view.rows_with_affinity()
+        self._affinity_rows: BoolArray = view.pods_with_affinity > 0
 
     def raw_scores(self, shape: PodShape, rows: IntArray) -> IntArray | None:
         """The sum of weights per row; None if no term selects any pod (Skip)."""

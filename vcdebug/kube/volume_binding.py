@@ -147,9 +147,7 @@ class VolumeBinding:
             raise VolumeBindingError(text)
         if metadata_of(claim).get("deletionTimestamp"):
             raise VolumeBindingError(f'persistentvolumeclaim "{name.name}" is being deleted')
-        if name.ephemeral and not is_owned_by(claim, pod):
-            raise VolumeBindingError(not_owner_text(claim, pod))
-        return claim
+        return self._owned_claim(pod, name)
 
     def _is_delayed(self, claim: Manifest) -> bool:
         storage_class = self._listers.storage_classes.get(storage_class_name(claim))

@@ -17,7 +17,15 @@ from msgspec import Struct
 
 from vcdebug.amount_text import count_noun
 from vcdebug.errors import SnapshotError, closest_name
-from vcdebug.snapshot.edit_path import APPEND_SIGN, EditChange, EditError, PathReader, PathStep, find_path_end
+from vcdebug.snapshot.edit_path import (
+    APPEND_SIGN,
+    NAMING_FIELDS,
+    EditChange,
+    EditError,
+    PathReader,
+    PathStep,
+    find_path_end,
+)
 from vcdebug.snapshot.file_access import read_file, replace_file
 from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.kinds import KINDS
@@ -166,6 +174,74 @@ def _check_edit(edit: str, place: str) -> None:
         raise
 
 
+def _find_index(names: Sequence[Sequence[object]], step: PathStep, edit: Edit) -> int | None:
+    """The index of the element that a step means, by its number or by one of its names; None for an unknown name."""
+    if not step.text.isdecimal():
+        return next((index for index, own in enumerate(names) if step.text in own), None)
+    if int(step.text) < len(names):
+        return int(step.text)
+    message = f"index out of range: {count_noun(len(names), 'element')}"
+    raise edit.make_error(message, step.position, "indexes start at 0, [+] appends")
+
+
+# Edits of plain data.
+
+
+class EditWalk:
+    """Applies one change to plain data: copies mappings and lists along the path, and shares the rest."""
+
+    def __init__(self, edit: Edit, value: Any) -> None:
+        self._edit = edit
+        self._value = value
+
+    def apply_to(self, item: Any, path: Sequence[PathStep]) -> Any:
+        """A copy of the item with the change made at the end of the path."""
+        if not path:
+            return self._value
+        if item is None and self._edit.change != "delete":
+            item = [] if path[0].is_index else {}
+        if isinstance(item, dict):
+            return self._apply_to_mapping(item, path[0].text, path)
+        if isinstance(item, list):
+            return self._apply_to_list(item, path)
+        raise self._edit.make_error(f"{item!r} has no field {path[0]}", path[0].position)
+
+    def _apply_to_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
+        if self._edit.change != "delete":
+            return {**item, key: self.apply_to(item.get(key), path[1:])}
+        if key not in item:
+            raise self._edit.make_error(f"{key} not found", path[0].position, _available_hint(item))
+        if len(path) == 1:
+            return {name: value for name, value in item.items() if name != key}
+        return {**item, key: self.apply_to(item[key], path[1:])}
+
+    def _apply_to_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
+        step = path[0]
+        if step.is_bracketed and step.text == APPEND_SIGN:
+            if self._edit.change == "delete":
+                raise self._edit.make_error("a new element cannot be removed", step.position)
+            return [*item, self.apply_to(None, path[1:])]
+        index = self._find_index(item, step)
+        if len(path) == 1 and self._edit.change == "delete":
+            return [*item[:index], *item[index + 1 :]]
+        return [*item[:index], self.apply_to(item[index], path[1:]), *item[index + 1 :]]
+
+    def _find_index(self, item: list[Any], step: PathStep) -> int:
+        named = [element if isinstance(element, dict) else {} for element in item]
+        index = _find_index([[element.get(field) for field in NAMING_FIELDS] for element in named], step, self._edit)
+        if index is None:
+            hint = _available_hint(element["name"] for element in named if "name" in element)
+            raise self._edit.make_error(f"no element is named {step.text}", step.position, hint)
+        return index
+
+
+def _available_hint(names: Iterable[object]) -> str:
+    listed = ", ".join(map(str, names))
+    return f"available: {listed}" if listed else ""
+
+
+# Edits of the configuration.
+
 PLUGINS_KEY: Final = "plugins"
 """As the first step: the plugins of all tiers."""
 TIERS_KEY: Final = "tiers"
@@ -251,7 +327,9 @@ def _child_node(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit
         raise _no_fields_error(node, step, edit)
     child = _find_entry(node, step.text)
     if child is None and edit.change == "delete":
-        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
+        raise edit.make_error(
+            f"{step.text} not found", step.position, _available_hint(key.value for key, _ in node.value)
+        )
     if child is not None and (edit.change == "delete" or child.tag != _NULL):
         return child
     # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
@@ -270,7 +348,9 @@ def _change_entry(node: yaml.MappingNode, step: PathStep, edit: Edit) -> None:
     elif present:
         node.value = [entry for place, entry in enumerate(node.value) if place not in present]
     else:
-        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
+        raise edit.make_error(
+            f"{step.text} not found", step.position, _available_hint(key.value for key, _ in node.value)
+        )
 
 
 def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None:
@@ -285,19 +365,11 @@ def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None
 
 
 def _find_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.Node:
-    if step.text.isdecimal():
-        if int(step.text) < len(node.value):
-            by_index: yaml.Node = node.value[int(step.text)]
-            return by_index
-        raise edit.make_error(
-            f"index out of range: {count_noun(len(node.value), 'element')}",
-            step.position,
-            "indexes start at 0, [+] appends",
-        )
-    by_name: yaml.Node | None = next((element for element in node.value if _name_of_node(element) == step.text), None)
-    if by_name is None:
+    index = _find_index([[_name_of_node(element)] for element in node.value], step, edit)
+    if index is None:
         raise edit.make_error(f"no element is named {step.text}", step.position)
-    return by_name
+    found: yaml.Node = node.value[index]
+    return found
 
 
 def _value_node(edit: Edit) -> yaml.Node:
@@ -314,7 +386,7 @@ def _scalar_node(text: str) -> yaml.ScalarNode:
 
 
 def _keys_hint(node: yaml.MappingNode) -> str:
-    return f"available: {', '.join(str(key.value) for key, _ in node.value)}" if node.value else ""
+    return _available_hint(key.value for key, _ in node.value)
 
 
 def _no_fields_error(node: yaml.Node, step: PathStep, edit: Edit) -> EditError:

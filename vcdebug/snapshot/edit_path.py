@@ -1,9 +1,7 @@
 """The path of an edit: `spec.containers.main.resources.requests[nvidia.com/gpu]`, read and walked."""
 
-from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 
 APPEND_SIGN: Final = "+"
@@ -96,71 +94,6 @@ def find_path_end(text: str, start: int) -> int:
         if text[index] == "=" and depth <= 0:
             return index
     return len(text)
-
-
-class EditWalk:
-    """Applies one change to plain data: copies mappings and lists along the path, and shares the rest."""
-
-    def __init__(self, text: str, change: EditChange, value: Any) -> None:
-        self._text = text
-        self._change = change
-        self._value = value
-
-    def apply_to(self, item: Any, path: Sequence[PathStep]) -> Any:
-        """A copy of the item with the change made at the end of the path."""
-        if not path:
-            return self._value
-        if item is None and self._change != "delete":
-            item = [] if path[0].is_index else {}
-        if isinstance(item, dict):
-            return self._apply_to_mapping(item, path[0].text, path)
-        if isinstance(item, list):
-            return self._apply_to_list(item, path)
-        raise self._make_error(f"{item!r} has no field {path[0]}", path[0])
-
-    def _apply_to_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
-        if self._change != "delete":
-            return {**item, key: self.apply_to(item.get(key), path[1:])}
-        if key not in item:
-            raise self._make_error(f"{key} not found", path[0], f"available: {', '.join(item)}" if item else "")
-        if len(path) == 1:
-            return {name: value for name, value in item.items() if name != key}
-        return {**item, key: self.apply_to(item[key], path[1:])}
-
-    def _apply_to_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
-        step = path[0]
-        if step.is_bracketed and step.text == APPEND_SIGN:
-            if self._change == "delete":
-                raise self._make_error("a new element cannot be removed", step)
-            return [*item, self.apply_to(None, path[1:])]
-        index = self._find_index(item, step)
-        if len(path) == 1 and self._change == "delete":
-            return [*item[:index], *item[index + 1 :]]
-        return [*item[:index], self.apply_to(item[index], path[1:]), *item[index + 1 :]]
-
-    def _find_index(self, item: list[Any], step: PathStep) -> int:
-        if step.text.isdecimal():
-            if int(step.text) < len(item):
-                return int(step.text)
-            raise self._make_error(
-                f"index out of range: {count_noun(len(item), 'element')}", step, "indexes start at 0, [+] appends"
-            )
-        for index, element in enumerate(item):
-            if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING_FIELDS):
-                return index
-        names = [
-            str(element[field])
-            for element in item
-            if isinstance(element, dict)
-            for field in NAMING_FIELDS[:1]
-            if field in element
-        ]
-        raise self._make_error(
-            f"no element is named {step.text}", step, f"available: {', '.join(names)}" if names else ""
-        )
-
-    def _make_error(self, message: str, step: PathStep, hint: str = "") -> EditError:
-        return EditError(message, self._text, step.position, hint)
 
 
 def field_step(resource: str) -> str:

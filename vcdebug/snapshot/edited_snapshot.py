@@ -9,8 +9,7 @@ from vcdebug.errors import closest_name_hint
 from vcdebug.releases.release import NEWEST, release_names
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_answer
-from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit, edit_conf_text
-from vcdebug.snapshot.edit_path import EditWalk
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit, EditWalk, edit_conf_text
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import HOSTNAME_KEY, metadata_of
@@ -67,14 +66,14 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
 
 def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
     if edit.change == "delete":
-        without = EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path)
+        without = EditWalk(edit, None).apply_to(manifest, edit.path)
         return _check_edited(edit, manifest, without)
     value = edit.read_value()
-    changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
+    changed: Manifest = EditWalk(edit, value).apply_to(manifest, edit.path)
     # YAML reads 4 and true as a number and a truth value: for a text field, the value is set as text.
     old_faults = _type_faults(edit.kind, manifest)
     if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != old_faults:
-        as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
+        as_text: Manifest = EditWalk(edit, edit.value).apply_to(manifest, edit.path)
         if _type_faults(edit.kind, as_text) == old_faults:
             changed = as_text
     return _check_edited(edit, manifest, changed)
@@ -151,10 +150,8 @@ def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, flags=replace(snapshot.flags, **{name: getattr(SchedulerFlags(), name)}))
     values: dict[str, Any] = {_FEATURE_GATES: dict(snapshot.flags.feature_gates)} if name == _FEATURE_GATES else {}
-    path = (edit.path[0]._replace(text=name), *edit.path[1:])
-    value = edit.read_value() if edit.change == "set" else None
     report = ProblemReport()
-    flags = with_flags(snapshot.flags, EditWalk(edit.text, edit.change, value).apply_to(values, path), "", report, "")
+    flags = with_flags(snapshot.flags, _edit_settings(values, name, edit), "", report, "")
     _raise_problems(edit, report)
     return replace(snapshot, flags=flags)
 
@@ -183,12 +180,17 @@ def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
     name = _setting_name(edit, ChanceSettings.__struct_fields__, deep=NAMED_FIELDS)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(ChanceSettings(), name)}))
-    value = edit.read_value() if edit.change == "set" else None
-    path = (edit.path[0]._replace(text=name), *edit.path[1:])
     report = ProblemReport()
-    chance = read_chance(EditWalk(edit.text, edit.change, value).apply_to(asdict(snapshot.chance), path), "", report)
+    chance = read_chance(_edit_settings(asdict(snapshot.chance), name, edit), "", report)
     _raise_problems(edit, report)
     return replace(snapshot, chance=chance)
+
+
+def _edit_settings(values: dict[str, Any], name: str, edit: Edit) -> dict[str, Any]:
+    """The settings with the change made; the path begins with the setting of this name."""
+    value = edit.read_value() if edit.change == "set" else None
+    edited: dict[str, Any] = EditWalk(edit, value).apply_to(values, (edit.path[0]._replace(text=name), *edit.path[1:]))
+    return edited
 
 
 def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
@@ -208,9 +210,8 @@ def _with_replay(snapshot: Snapshot, edit: Edit) -> Snapshot:
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, **{name: getattr(Snapshot(""), name)})
     values: dict[str, Any] = {_BOUND: dict(snapshot.bound)} if name == _BOUND else {}
-    value = edit.read_value() if edit.change == "set" else None
     report = ProblemReport()
-    meta = read_meta("", EditWalk(edit.text, edit.change, value).apply_to(values, edit.path), report)
+    meta = read_meta("", _edit_settings(values, name, edit), report)
     _raise_problems(edit, report)
     return replace(snapshot, **{name: getattr(meta, name)})
 

@@ -316,8 +316,8 @@ def _last_operation(recording: Recording, kind: str, name: str) -> Seq:
     """The last operation on a job or task, else the last event about it; 0 if there is none."""
     seqs: Seqs = recording.index.seqs_about(kind, name)
     # An operation shows the decision; the hook calls after it do not.
-    deed = next((seq for seq in reversed(seqs) if isinstance(recording.event_at(seq), OpEvent)), 0)
-    return deed or (seqs[-1] if len(seqs) else 0)
+    operation = next((seq for seq in reversed(seqs) if isinstance(recording.event_at(seq), OpEvent)), 0)
+    return operation or (seqs[-1] if len(seqs) else 0)
 
 
 def _opening_seq(recording: Recording) -> Seq:

@@ -33,11 +33,6 @@ class AloneFit(Struct, frozen=True):
     explanation: Explanation
 
     @property
-    def has_place(self) -> bool:
-        """Whether the gang is placed."""
-        return self.explanation.scheduled
-
-    @property
     def failure_reason(self) -> str:
         """Why the job does not fit, in a sentence."""
         return no_place_reason(self.explanation)

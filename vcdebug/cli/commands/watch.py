@@ -107,15 +107,15 @@ def _serving_metrics(address: str | None, watch: ClusterWatch, output: Output) -
         yield collector.note_reading
 
 
-def _act_on(cycle: WatchedCycle, history: CaptureHistory, deed: str, output: Output) -> None:
+def _act_on(cycle: WatchedCycle, history: CaptureHistory, action: str, output: Output) -> None:
     """Keep captures for which there is a reason, and run the user's command when the condition is first met."""
     files = [history.add_capture(snapshot) for snapshot in cycle.captures_to_keep]
     if not files:
         return
     reasons = "; ".join([*cycle.reasons, *([cycle.met_condition] if cycle.met_condition else [])])
     output.write_notice(f"kept {join_names([file.name for file in files])}: {reasons}")
-    if cycle.met_condition and deed != CAPTURE:
-        _run_command(deed.removeprefix(EXEC), files[-1], cycle.met_condition, output)
+    if cycle.met_condition and action != CAPTURE:
+        _run_command(action.removeprefix(EXEC), files[-1], cycle.met_condition, output)
 
 
 def _run_command(command: str, file: Path, reason: str, output: Output) -> None:

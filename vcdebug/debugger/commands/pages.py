@@ -56,7 +56,7 @@ def _parse_fits(recording: Recording, present_job: JobId, argument: str) -> tupl
 
 def describe_fit(job: JobId, alone: AloneFit, copies: FittingCopies) -> str:
     """Whether the job fits alone and how many copies fit, in one line."""
-    if alone.has_place:
+    if alone.explanation.scheduled:
         first = f"{job} fits on the cluster if it were alone"
     else:
         first = f"{job} does not fit even alone ({alone.placed_count} of {alone.tasks} tasks): {alone.failure_reason}"

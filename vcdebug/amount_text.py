@@ -286,6 +286,11 @@ def capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def lower_first(text: str) -> str:
+    """The text with its first letter in lower case, to follow other words."""
+    return text[:1].lower() + text[1:]
+
+
 def shorten_end(text: str, length: int) -> str:
     """The text, or its first `length` characters and `…`."""
     return text if len(text) <= length else f"{text[:length]}…"

@@ -95,7 +95,7 @@ class GangEviction(ABC):
         pending = pending_for_eviction(ssn, job)
         if not pending or not self.may_start(ssn, queue, pending):
             return {}
-        need = sum_init_requests(pending)
+        need = Resource().add_all(task.init_resreq for task in pending)
         # Upstream reads this setting from the arguments of allocate.
         caches_errors = ssn.conf.arguments_of(ALLOCATE).get_bool(action.ERROR_CACHE_KEY, default=True)
         planner = GangPlanner(ssn, queue, job, self.name, error_cache=caches_errors)
@@ -242,11 +242,6 @@ def _preemptable_by_gangs(job: JobInfo) -> bool:
     group = job.pod_group
     has_key = PREEMPTABLE_KEY in group.annotations or PREEMPTABLE_KEY in group.labels
     return job.preemptable if has_key else True
-
-
-def sum_init_requests(pending: list[TaskInfo]) -> Resource:
-    """The sum of the tasks' InitResreq."""
-    return Resource().add_all(task.init_resreq for task in pending)
 
 
 def idle_and_releasing(ssn: Session, domain: str) -> Resource:

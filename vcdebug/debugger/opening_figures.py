@@ -28,7 +28,7 @@ from vcdebug.snapshot.manifest import key_of
 def opening_origin(recording: Recording, figure: Figure) -> facts.Origin:
     """The manifest fields that state an opening figure, or the rule by which the session computes it."""
     if figure.name == ROOT_QUEUE and figure.part in ("deserved", "guarantee") and capacity_tree(recording) is not None:
-        children = (facts.FigureFact(figure._replace(name=child), 0) for child in children_of(recording)[ROOT_QUEUE])
+        children = (facts.FigureFact(figure._replace(name=child), 0) for child in children_of(recording, ROOT_QUEUE))
         return facts.first_sources("the sum of its children's", "queue", map(partial(facts.Source, "child"), children))
     fields = facts.field_sources(facts.stated_fields(recording, figure))
     derive = OPENING_RULES.get((figure.kind, figure.part))

@@ -252,6 +252,11 @@ MAX_LINE_LENGTH: Final = 160
 """Characters of a first line; what does not fit is a fact below it."""
 
 
+def required_pods(minimum: int) -> str:
+    """`4 pods that minMember requires`."""
+    return f"{count_noun(minimum, 'pod')} that minMember requires"
+
+
 def first_that_fits(headlines: Sequence[CauseHeadline]) -> CauseHeadline:
     """The first headline that fits a line, else the last one."""
     return next((one for one in headlines if len(str(one)) <= MAX_LINE_LENGTH), headlines[-1])

@@ -196,7 +196,7 @@ def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tu
     if limit.queue == view.queue.name or plugin != CAPACITY:
         return ()
     state, parts, locked = view.recording.timeline.state_at(seq - 1), list[str](), list[QueueName]()
-    for queue in queue_index.children_of(view.recording).get(limit.queue, ()):
+    for queue in queue_index.children_of(view.recording, limit.queue):
         used, due = (state.plugin_amount(plugin, queue, figure).get(name) for figure in ("allocated", "deserved"))
         if queue != view.queue.name and used > 0:
             usage, share = format_amounts_apart(name, used, due)
@@ -224,11 +224,12 @@ def _own_share_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
 
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
-    plugin, children, evidence = event.plugin, _child_queues(view), rejection_evidence(seq, event.plugin)
+    plugin, evidence = event.plugin, rejection_evidence(seq, event.plugin)
     if view.queue.state != OPEN:
         reason = f"{queue_state_words(view)}; {plugin} admits only to Open queues"
         return view.rejected(Cause.QUEUE_CLOSED, reason, {}, evidence, open_queue_advice(view))
     # A queue with children is refused for that reason, even in a broken tree.
+    children = queue_index.children_of(view.recording, view.queue.name)
     tree_finding = broken_tree_finding(view, seq, plugin) if not children else None
     if tree_finding is not None:
         return tree_finding
@@ -324,15 +325,19 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
 
 
 def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
-    wait = Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
-    wait_advice = () if limit.dimensions_alone_exceeded else (wait,)
+    wait = () if limit.dimensions_alone_exceeded else (wait_advice(limit),)
     if limit.is_capability:
-        return *wait_advice, raise_capability_advice(limit)
+        return *wait, raise_capability_advice(limit)
     if is_whole_cluster(view, limit.check.limit, limit.first_dimension):
         whole = whole_cluster_advice(view, limit.queue, limit.first_dimension)
         # Where the minimum alone exceeds the cluster, no end of other jobs makes room.
-        return whole if wait_advice else whole[1:]
-    return *wait_advice, Advice.queue_admin("Lower spec.guarantee of other queues.")
+        return whole if wait else whole[1:]
+    return *wait, Advice.queue_admin("Lower spec.guarantee of other queues.")
+
+
+def wait_advice(limit: QueueCheck) -> Advice:
+    """Wait for the jobs that use the limit."""
+    return Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
 
 
 def raise_capability_advice(limit: QueueCheck) -> Advice:
@@ -343,7 +348,7 @@ def raise_capability_advice(limit: QueueCheck) -> Advice:
 
 def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
-    children, message = join_names(_child_queues(view)), view.plugin_message(seq)
+    children, message = join_names(queue_index.children_of(view.recording, view.queue.name)), view.plugin_message(seq)
     reason = f"{plugin} rejects it in queue {view.queue.name}, although no limit is exceeded"
     advice = Advice.cluster_admin(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
     if children:
@@ -351,10 +356,6 @@ def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
         advice = Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
     facts = (f'Scheduler message: "{message}".',) if message else ()
     return view.rejected(Cause.QUEUE_QUOTA, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
-
-
-def _child_queues(view: JobView) -> list[QueueName]:
-    return list(queue_index.children_of(view.recording).get(view.queue.name, ()))
 
 
 # Reservations of Inqueue jobs that are not placed

@@ -54,9 +54,13 @@ class _Holding(NamedTuple):
 
 
 @per_recording()
-def children_of(recording: Recording) -> Mapping[QueueName, Sequence[QueueName]]:
-    """Queue → its direct children."""
+def _children_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[QueueName]]:
     return group_by_key((queue.parent, queue.name) for queue in recording.session.queues.values())
+
+
+def children_of(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
+    """The direct children of a queue."""
+    return _children_by_queue(recording).get(queue, ())
 
 
 @per_recording(most=64)
@@ -64,10 +68,10 @@ def queues_below(recording: Recording, queue: QueueName) -> Sequence[QueueName]:
     """The queue and its descendants; every queue for the root."""
     if queue == ROOT_QUEUE:
         return list(recording.session.queues)
-    below, visited, children = [queue], {queue}, children_of(recording)
+    below, visited = [queue], {queue}
     for name in below:
         # Parents may form a circle.
-        lower = [child for child in children.get(name, ()) if child not in visited]
+        lower = [child for child in children_of(recording, name) if child not in visited]
         below += lower
         visited.update(lower)
     return below

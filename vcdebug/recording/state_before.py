@@ -72,10 +72,7 @@ def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resour
 
 def sum_resources(parts: Iterable[Resource]) -> Resource:
     """The sum of the parts, added from left to right."""
-    total = Resource()
-    for part in parts:
-        total.add(part)
-    return total
+    return Resource().add_all(parts)
 
 
 def sum_smallest(parts: Iterable[Resource], name: str, number: int) -> float:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from vcdebug.amount_text import lower_first
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import JsonDict, object_in
 from vcdebug.snapshot.problems import OBJECTS_MISSING
@@ -172,7 +173,7 @@ def _field_names(tree: Mapping[str, Any]) -> JsonDict:
         inner = _field_names(value) if isinstance(value, dict) else int(value) if value.isdecimal() else value
         # `kubectl describe` does not separate the elements of a list of objects: conditions are left out.
         if key != "Conditions":
-            fields[f"{first[:1].lower()}{first[1:]}{''.join(words)}"] = inner
+            fields[f"{lower_first(first)}{''.join(words)}"] = inner
     return fields
 
 

@@ -216,7 +216,7 @@ def _fix_row(number: int, tried: TriedPlan) -> Row:
         Piece(str(number + 1)),
         Piece(tried.plan_words, "strong"),
         Piece(f"{mark} {describe_result(tried)}", "good" if tried.is_proven else "muted"),
-        muted_piece(tried.side_effects or "no other job is affected"),
+        muted_piece(tried.side_effects_or_none),
         muted_piece(ADVICE_OWNER[tried.plan.worst_harm]),
     )
     return Row(str(number), cells)

@@ -64,10 +64,9 @@ def fix_blocks(search: FixSearch, source: str, budget: int = 0) -> Iterator[Bloc
 
 
 def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
-    costs = remedy.side_effects or "no other job is affected"
     yield make_paragraph(f"{number}. {remedy.plan_words}", indent=2)
     yield make_paragraph(
-        f"{describe_result(remedy)}; {costs}  [{ADVICE_OWNER[remedy.plan.worst_harm]}]",
+        f"{describe_result(remedy)}; {remedy.side_effects_or_none}  [{ADVICE_OWNER[remedy.plan.worst_harm]}]",
         "good" if remedy.is_proven else "muted",
         5,
     )

@@ -28,7 +28,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import ending_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
-from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_before
+from vcdebug.recording.state_before import job_of, state_before, sum_resources, task_of, tasks_before
 from vcdebug.recording.visits import spans_inside, starts_after_pop
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ def _find_domain_bundles(
     from vcdebug.actions import gang_eviction
     from vcdebug.framework.gang_plan import pending_for_eviction
 
-    need = gang_eviction.sum_init_requests(pending_for_eviction(session, job))
+    need = sum_resources(task.init_resreq for task in pending_for_eviction(session, job))
     for domain in eviction.get_candidate_domains(session, job):
         bundles = eviction.list_bundles(session, job, need, domain)
         # The event does not name its domain; in the state before it only one domain gives just these candidates.

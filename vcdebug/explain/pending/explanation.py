@@ -21,6 +21,7 @@ from vcdebug.explain.answer import (
     ExplanationStep,
     Finding,
     Flaw,
+    required_pods,
     seconds_since,
     sort_by_harm,
     with_flaw,
@@ -212,8 +213,7 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
             yield from met_minimum_facts(view, ready)
         elif ready and has_room_cause:
             # A gang that lost pods: what is short is only a part of it.
-            required = f"{ready} of the {count_noun(minimum, 'pod')} that minMember requires"
-            yield f"{required} already {verb_for(ready, 'runs')}."
+            yield f"{ready} of the {required_pods(minimum)} already {verb_for(ready, 'runs')}."
 
 
 def _admitted_instead(view: JobView) -> Iterator[str | Advice]:

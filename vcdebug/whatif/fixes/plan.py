@@ -101,6 +101,11 @@ class TriedPlan(Struct, frozen=True):
         return self.plan.aspect_key, self.outcome.placed, self.outcome.costs, self.outcome.assumed
 
     @property
+    def side_effects_or_none(self) -> str:
+        """The side effects, also where there are none."""
+        return self.side_effects or "no other job is affected"
+
+    @property
     def side_effects(self) -> str:
         """What the plan changes for other jobs, in words; empty for nothing."""
         # A plan that only keeps pods has no other result.

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from vcdebug.actions import GANG_PREEMPT, LATER_ACTIONS, PREEMPT, RECLAIM
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, lower_first
 from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor, evictions_by_victim
 from vcdebug.explain.decisions.votes import unasked_plugins, victim_question_before
@@ -70,7 +70,7 @@ def propose_pod_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if pods:
             # A condition that some node meets is there on purpose: its nodes are full, and the rule is not the fault.
             kind = fix.FixKind.BYPASS if change in _POOL_CONDITIONS and _has_own_nodes(situation, pods[0]) else None
-            text = f"Bypass: {words[0].lower()}{words[1:]}" if kind else words
+            text = f"Bypass: {lower_first(words)}" if kind else words
             yield fix.job_fix(text, *fix.pod_edits(pods, change), causes=FixCauses.NODE, kind=kind, aspect=change)
     yield from _propose_spread_fixes(situation)
     yield from _propose_port_fixes(situation)

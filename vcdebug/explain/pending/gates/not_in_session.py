@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, shorten_end, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, lower_first, shorten_end, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import (
     Advice,
@@ -74,7 +74,7 @@ def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     capture_finding = None if has_groups else capture_incomplete(recording, subject)
     if capture_finding is not None and _lacks_one_group(recording, pods):
         words = capture_finding.advice[0].text
-        either = f"The snapshot has no PodGroup at all; if the cluster has some: {words[:1].lower()}{words[1:]}"
+        either = f"The snapshot has no PodGroup at all; if the cluster has some: {lower_first(words)}"
         return _no_pod_group_finding(recording, subject, pods).with_additions(either)
     if pods and all(pod.node_name for pod in pods) and capture_finding is None:
         return _pods_on_nodes_finding(recording, pods)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline, required_pods
 from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
@@ -301,7 +301,7 @@ def pods_elsewhere(view: JobView) -> Finding | None:
     if elsewhere is None:
         return None
     others = dict.fromkeys(pod.job_id.partition("/")[2] for pod in elsewhere.pods)
-    have = f"it has {valid} of the {count_noun(job.min_available, 'pod')} that minMember requires"
+    have = f"it has {valid} of the {required_pods(job.min_available)}"
     are = verb_for(len(elsewhere.pods), "is")
     where = f"{len(elsewhere.pods)} more {are} in PodGroup {join_names(others, 1)}"
     names = join_names(pod.name for pod in elsewhere.pods)

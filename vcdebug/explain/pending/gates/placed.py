@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, lower_first, verb_for
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
@@ -493,6 +493,6 @@ def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tupl
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
         return (same_plan,), (Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."),)
     finding = findings[0]
-    detail = f"; {finding.facts[0][:1].lower()}{finding.facts[0][1:]}" if finding.facts else "."
+    detail = f"; {lower_first(finding.facts[0])}" if finding.facts else "."
     unbound = f"allocate does not bind it: {finding.reason}{detail}"
     return (*undone_plan_facts(view, task), unbound, same_plan), finding.advice

@@ -31,9 +31,8 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
-        wait_advice = Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
-        raise_advice = queue_findings.raise_capability_advice(limit)
-        return (wait_advice, raise_advice) if _is_held_by_others(view, limit, seq) else (raise_advice,)
+        wait = (queue_findings.wait_advice(limit),) if _is_held_by_others(view, limit, seq) else ()
+        return *wait, queue_findings.raise_capability_advice(limit)
     if not limit.exceeded_dimensions:
         check = f"Check the arguments of plugin {plugin} and queue {limit.queue}."
         return Advice.for_owner("Use another queue."), Advice.cluster_admin(check)
@@ -386,7 +385,7 @@ def _parents_to_raise(view: JobView, names: list[str], total: Resource) -> Itera
 @per_recording()
 def _deserved_by_children(recording: Recording, queue: QueueName) -> Resource:
     """What the children of a queue state as deserved, together."""
-    children = (recording.session.queues[name] for name in queue_index.children_of(recording).get(queue, ()))
+    children = (recording.session.queues[name] for name in queue_index.children_of(recording, queue))
     return sum_resources(Resource.from_list(child.deserved) for child in children if child.deserved)
 
 

@@ -18,6 +18,7 @@ from vcdebug.explain.answer import (
     Finding,
     counts,
     proof_of,
+    required_pods,
 )
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
@@ -271,8 +272,7 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
     beneficiary = f" for {eviction.preemptor}{same_job}" if eviction.preemptor else ""
     reason = f"{eviction.action} evicts {join_names((e.victim for e in evictions), 2)}{beneficiary}"
     headline = CauseHeadline(job.uid, "fell below minMember in this cycle", reason)
-    required_pods = f"{count_noun(job.min_available, 'pod')} that minMember requires"
-    facts = (f"{valid} of the {required_pods} {verb_for(valid, 'remains')}.",)
+    facts = (f"{valid} of the {required_pods(job.min_available)} {verb_for(valid, 'remains')}.",)
     numbers = counts({"pods.valid": valid, "pods.evicted": len(evictions), "job.minAvailable": job.min_available})
     evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in evictions)
     advice = (
@@ -285,21 +285,20 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
 def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFailure) -> tuple[CauseHeadline, str]:
     """(first line, the fact below it)."""
     job, opening = view.job, view.recording.timeline.opening_tasks
-    pending = partial(CauseHeadline, job.uid, "is Pending")
-    minimum_words = f"{count_noun(job.min_available, 'pod')} that minMember requires"
+    pending, required = partial(CauseHeadline, job.uid, "is Pending"), required_pods(job.min_available)
     if valid >= job.min_available:
         met = f"The {count_noun(valid, 'pod')} that it has {verb_for(valid, 'meets')} minMember {job.min_available}"
         skipped = f"{met}, but gang rejects the job as long as a role is short."
         return pending(roles[0] if roles else "it has no pod that could be scheduled"), skipped if roles else SKIP_FACT
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
-        reason = f"{running} of the {minimum_words} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
+        reason = f"{running} of the {required} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
         skipped = "Nothing can be scheduled until the controller recreates them."
         return CauseHeadline(job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
     if not view.tasks:
         check = _admitted_words(view) or "Check the controller that creates them, and the quotas."
         return CauseHeadline(job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
-    have = f"it has {valid} of the {minimum_words}"
+    have = f"it has {valid} of the {required}"
     if failure.pod:
         why = f" ({failure.reason})" if failure.reason else ""
         return pending(f"{have}; {_other_pods_words(view)}{why}"), " ".join(failure.facts) or SKIP_FACT

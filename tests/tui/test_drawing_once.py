@@ -8,7 +8,6 @@ import pytest
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from tests.tui.driving import NARROW, WIDE, opened
@@ -131,31 +130,31 @@ async def test_a_page_is_laid_out_and_drawn_once_when_it_opens(monkeypatch: pyte
             await desk.press(key)
             await desk.until(lambda: desk.app.screen is not desk.main, "the page is there")
             await desk.until_at_rest()
-            # The first layout gives the screen its size, and the last one a new scroll bar, which is drawn by itself.
+            # The first layout gives the screen its size, and the last one the palette a scroll bar of Textual.
             whole = [crop for crop in drawn if crop.width > 1]
             has_bar = any(view.show_vertical_scrollbar for view in desk.app.screen.query(ScrollView))
             assert (2 + has_bar, key != "ctrl+p") == (len(layouts), len(whole)), key
             await desk.press("escape")
 
 
-async def test_the_command_line_draws_no_scroll_bar_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Region] = []
-    render_lines = ScrollBar.render_lines
+async def test_the_command_line_draws_no_line_of_another_panel_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str | None] = []
+    render_line = Panel.render_line
 
-    def noted(bar: ScrollBar, crop: Region) -> list[Strip]:
-        drawn.append(crop)
-        return render_lines(bar, crop)
+    def noted(panel: Panel, y: int) -> Strip:
+        drawn.append(panel.id)
+        return render_line(panel, y)
 
     async with opened("preempt-works", NARROW) as desk:
         await desk.press("g", *"40", "enter", "1", "end", "2")
         await desk.until_at_rest()
-        assert desk.panel("flow").show_vertical_scrollbar
-        monkeypatch.setattr(ScrollBar, "render_lines", noted)
+        assert desk.panel("flow").bar.cells()
+        monkeypatch.setattr(Panel, "render_line", noted)
         await desk.press("colon", "g", "escape")
         await desk.until_at_rest()
-        assert [] == drawn
+        assert "flow" not in drawn
         await desk.press("1", "home")
-        await desk.until(lambda: bool(drawn), "the scroll bar moves")
+        await desk.until(lambda: "flow" in drawn, "the scroll bar moves")
 
 
 async def test_a_panel_that_opens_draws_no_other_panel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +203,7 @@ async def test_a_letter_of_the_command_line_lays_nothing_out() -> None:
         assert ":goto 1" in desk.screen()
 
 
-async def test_a_scroll_bar_that_comes_or_goes_is_laid_out_once() -> None:
+async def test_a_scroll_bar_comes_and_goes_without_a_layout() -> None:
     async with opened("preempt-works", WIDE) as desk:
         await desk.press("s")
         await desk.until_at_rest()
@@ -212,17 +211,16 @@ async def test_a_scroll_bar_that_comes_or_goes_is_laid_out_once() -> None:
         size, high = moment.virtual_size, moment.virtual_size + Size(0, 1000)
         layouts: list[object] = []
         desk.main.screen_layout_refresh_signal.subscribe(desk.panel("jobs"), layouts.append, immediate=True)
-        moment.set_content_size(high)  # Textual sizes a new scroll bar in a layout of its own
-        await desk.until(lambda: len(layouts) == 2, "the first scroll bar is there")
-        moment.set_content_size(size)
-        await desk.until(lambda: len(layouts) == 3, "the first scroll bar is gone")
-        await desk.until_at_rest()
-        for bar, shows_bar in ((high, True), (size, False)):
-            layouts.clear()
-            moment.set_content_size(bar)
-            await desk.until(lambda: bool(layouts), "the scroll bar has come or gone")
+
+        def colours_of_bar() -> set[object]:
+            lines = (moment.render_line(y) for y in range(moment.size.height))
+            return {style.color for line in lines if (style := [*line][-1].style) is not None and style.reverse}
+
+        for lines, shows_bar in ((size, False), (high, True), (size, False)):
+            moment.bar.set_content_size(lines)
+            moment.request_redraw()
             await desk.until_at_rest()
-            assert (1, shows_bar) == (len(layouts), moment.show_vertical_scrollbar)
+            assert ([], shows_bar, shows_bar) == (layouts, bool(moment.bar.cells()), bool(colours_of_bar()))
 
 
 async def test_a_step_compares_no_line_of_a_panel_that_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
 """A click on the label of a key has the effect of the key."""
 
 import pytest
+from textual.events import MouseScrollDown
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened_again
 from vcdebug.tui.widgets.bars import Tabs
+from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
@@ -87,3 +89,35 @@ async def test_the_key_line_of_a_page_takes_clicks(size: tuple[int, int]) -> Non
         await desk.press("b")
         await click_on(desk, "Esc cancel", 1)
         assert desk.app.screen is desk.main
+
+
+@SIZES
+async def test_the_scroll_bar_of_a_table_takes_clicks_and_follows_the_mouse(size: tuple[int, int]) -> None:
+    async with opened_again(size=size) as desk:
+        await desk.press("question_mark")
+        await desk.until_at_rest()
+        grid = desk.app.screen.query_one(Grid)
+        x, top, height = grid.content_region.right - 1, grid.content_region.y, grid.size.height
+        cursor, pointed = grid.cursor, grid.bar.cells()[0].style
+        await desk.pilot.click(offset=(x, top + height - 1))
+        await desk.pause()
+        assert (height, cursor) == (grid.scroll_offset.y, grid.cursor)
+        assert pointed != grid.bar.cells()[0].style, "the bar under the mouse has other colours"
+        grid.scroll_end(animate=False)
+        await desk.pilot.click(offset=(x, top))
+        await desk.pause()
+        assert grid.max_scroll_y - height == grid.scroll_offset.y
+        grid.scroll_home(animate=False)
+        await desk.pilot.mouse_down(offset=(x, top))
+        await desk.pilot.hover(offset=(x, top + height))
+        await desk.pause()
+        assert grid.max_scroll_y == grid.scroll_offset.y
+        await desk.pilot.mouse_up(offset=(x, top + height))
+        await desk.pilot.hover(offset=(x - 9, top))
+        await desk.pause()
+        assert grid.max_scroll_y == grid.scroll_offset.y
+        grid.scroll_home(animate=False)
+        assert pointed == grid.bar.cells()[0].style
+        grid.post_message(MouseScrollDown(grid, 1, 1, 0, 0, 0, shift=False, meta=False, ctrl=False))
+        await desk.pause()
+        assert 0 < grid.scroll_offset.y

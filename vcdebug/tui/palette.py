@@ -28,7 +28,8 @@ from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.screens.pages import OverlayScreen
-from vcdebug.tui.widgets.prompt import SettledInput
+from vcdebug.tui.widgets.prompt import SettledInput, settled_size
+from vcdebug.tui.widgets.strokes import LineBar
 from vcdebug.views.panels import PANELS
 from vcdebug.whatif.forecast import QUESTIONS
 
@@ -84,24 +85,38 @@ class HitList(ScrollView, can_focus=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"hits--cursor"}
     DEFAULT_CSS = f"""
-    HitList {{ height: auto; max-height: {MAX_LIST_SHARE}vh; border-top: blank; border-bottom: hkey black; }}
+    HitList {{
+        {LineBar.CSS} height: auto; max-height: {MAX_LIST_SHARE}vh; border-top: blank; border-bottom: hkey black;
+    }}
     HitList > .hits--cursor {{
         color: $foreground; background: $block-cursor-blurred-background; text-style: $block-cursor-blurred-text-style;
     }}
     """
 
+    virtual_size = settled_size()
     cursor: reactive[int] = reactive(0)
 
     hits: Sequence[PaletteEntry] = ()
     _words: Sequence[str] = ()
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.bar = LineBar(self, width=2)
+
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Textual asks for a scroll bar of its own."""
+        return self.max_scroll_y > 0
+
+    async def on_event(self, event: events.Event) -> None:
+        if not self.bar.takes_event(event):
+            await super().on_event(event)
+
     def show_hits(self, hits: Sequence[PaletteEntry], words: Sequence[str]) -> None:
         """Show other entries, with the words underlined that found them."""
         self.hits, self._words, self.cursor = hits, words, 0
         self.border_subtitle = "" if hits else "nothing found"
-        lines, room = LINES_PER_HIT * len(hits), MAX_LIST_SHARE * self.app.size.height // 100 - self.gutter.height
-        self.show_vertical_scrollbar = lines > room  # Textual would find out in one layout and need another one
-        self.virtual_size = Size(0, lines)
+        self.bar.set_content_size(Size(0, LINES_PER_HIT * len(hits)))
         self.scroll_to(0, 0, animate=False)
 
     def move_cursor(self, by: int) -> None:
@@ -114,12 +129,14 @@ class HitList(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         number, line = divmod(y + self.scroll_offset.y, LINES_PER_HIT)
+        bar = self.bar.cells()[y : y + 1]
+        width = self.bar.text_width if bar else self.size.width
         if number >= len(self.hits):
-            return Strip.blank(self.size.width)
+            return Strip.blank(width)
         style = self.get_visual_style("hits--cursor") if number == self.cursor else self.visual_style
         content = format_entry(self.hits[number], self._words).split("\n")[line].pad_left(2)
-        segments = content.truncate(self.scrollable_content_region.width - 1, ellipsis=True).render_segments(style)
-        return Strip(segments).crop_extend(0, self.size.width, style.rich_style)
+        segments = content.truncate(width - 1, ellipsis=True).render_segments(style)
+        return Strip([*Strip(segments).crop_extend(0, width, style.rich_style), *bar])
 
 
 class PaletteScreen(OverlayScreen[None]):
@@ -151,6 +168,7 @@ class PaletteScreen(OverlayScreen[None]):
         yield HitList()
 
     def on_mount(self) -> None:
+        self.set_focus(self.query_one(Input))
         self.query_one(HitList).show_hits(self._entries[:MAX_HITS], ())
         # A later letter finds the names of all objects read.
         self.call_after_refresh(find_entries, self._main_screen, (), ("/",))

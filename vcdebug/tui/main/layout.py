@@ -32,7 +32,6 @@ TABS: Final = "tabs"
 
 LINES_AROUND: Final = 4
 """Header, timeline and footer."""
-SCROLLBAR_WIDTH: Final = 1
 MIN_FOLD_HEIGHT: Final = 18
 """Height from which a small screen has a line for the titles of equation and statement."""
 
@@ -342,7 +341,7 @@ class MainLayout(Widget):
             if name in self.panels:
                 panel = self.panels[name]
                 panel.frame_size = Size(place.width, place.height)
-                panel.first_width = place.width - is_ruled(place) - SCROLLBAR_WIDTH
+                panel.first_width = place.width - is_ruled(place) - panel.bar.width
 
     def _show_placed(self, places: PanelPlaces) -> None:
         """Show the panels that have a place, and hide the others."""

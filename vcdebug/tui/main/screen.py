@@ -10,9 +10,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Region
-from textual.messages import Update
 from textual.reactive import Reactive, reactive
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import Widget
 
 from vcdebug.debugger.cursor import OVERVIEW
@@ -32,7 +32,7 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.bars import FirstKeys, Footer, Header, Status, Timeline
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import DrawnScrollBars, Prompt
+from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.worker import NextScreen, Start
 from vcdebug.views.panels import PANELS
 
@@ -63,7 +63,6 @@ class MainScreen(Screen[NextScreen]):
         self.store = store
         self._loading = RecordingLoader(start, self.post_message)
         self._status, self._prompt, self._header = Status(), Prompt(), Header()
-        self._scroll_bars = DrawnScrollBars()
         self._panels = MainLayout(id="body")
         self.current = ScreenState(self._draw_moment, self.show_message)
 
@@ -241,8 +240,9 @@ class MainScreen(Screen[NextScreen]):
         """Draw the screen again; the removal of a page, for which Textual asks for a layout, moves nothing."""
         return super().refresh(*regions, repaint=repaint, layout=layout and self.is_loading, recompose=recompose)
 
-    def on_update(self, message: Update) -> None:
-        self._scroll_bars.skip_unchanged(message)
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines behind the widgets, which cover them."""
+        return [Strip.blank(crop.width, self.rich_style)] * crop.height
 
     @property
     def focused_grid(self) -> Grid:

@@ -76,15 +76,6 @@ class Panel(Grid):
         """The table of a moment; raises RerunCancelledError where it needs a long rerun of the cycle."""
         return name_jobs_of_table(self.extra.build_table(moment), moment.recording.job_names)
 
-    def set_content_size(self, size: Size) -> None:
-        """Take the size of all lines; the screen is laid out again, once, only if the scroll bar comes or goes."""
-        if self.container_size:
-            self.set_reactive(Panel.virtual_size, size)
-            needs_bar = size.height > self.container_size.height
-            self.show_vertical_scrollbar = self.vertical_scrollbar.display = needs_bar
-            self.vertical_scrollbar.window_virtual_size = size.height
-        self.virtual_size, self.scroll_y = size, self.scroll_y  # the offset is kept within the content
-
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Draw again: without regions the upper border and the lines that differ, in other colours all lines.
 

@@ -28,7 +28,7 @@ from vcdebug.tui.key_names import KeyHint, KeyLine, hint_line, key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
 from vcdebug.tui.messages import TypedCommand
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import DrawnScrollBars, Prompt, settled_size
+from vcdebug.tui.widgets.prompt import Prompt, settled_size
 from vcdebug.views.panels import PANELS, Page
 from vcdebug.views.pieces import SIGNS, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, format_table, table_columns
@@ -67,12 +67,17 @@ class PageFrame(Vertical):
 class OverlayScreen(ModalScreen[Result]):
     """Shows its widgets once its size is known; Textual would draw each step of opening a screen."""
 
+    AUTO_FOCUS = ""
+
     def __init__(self) -> None:
         super().__init__()
         self._frame_delay = ExitStack()
-        self._scroll_bars = DrawnScrollBars()
         self._hidden_widgets: list[Widget] = []
         """The widgets to show; empty once they are shown."""
+
+    async def mount_composed_widgets(self, widgets: list[Widget]) -> None:
+        """Mount what the page shows, not Textual's own widgets for tips and notices, of which it has none."""
+        await super().mount_composed_widgets([one for one in widgets if not (one.id or "").startswith("textual-")])
 
     def on_mount(self) -> None:
         self._frame_delay.enter_context(self.app.batch_update())
@@ -113,9 +118,6 @@ class OverlayScreen(ModalScreen[Result]):
             return super().render_lines(crop)
         return super().render_lines(crop.shrink(Spacing(bottom=crop.height - 1))) * crop.height
 
-    def on_update(self, message: messages.Update) -> None:
-        self._scroll_bars.skip_unchanged(message)
-
 
 Choice = Seq | Figure | str | TypedCommand
 """What a page closes with."""
@@ -138,7 +140,7 @@ class DetailScreen(ModalScreen[Choice]):
     DEFAULT_CSS = """
     DetailScreen { background: $background; }
     DetailScreen > PageFrame { width: 98%; max-width: 160; max-height: 90%; }
-    DetailScreen Grid { height: auto; max-height: 100%; overflow-y: scroll; }
+    DetailScreen Grid { height: auto; max-height: 100%; }
     DetailScreen Prompt { dock: bottom; width: 100%; }
     """
 
@@ -152,6 +154,7 @@ class DetailScreen(ModalScreen[Choice]):
             frame.border_title = self.table.title.replace("[", "\\[")
             # With its rows from the start: a page that grows is laid out and drawn twice.
             grid = Grid(id="detail")
+            grid.bar.stays = True
             grid.set_table(self.table)
             yield grid
             yield KeyLine()

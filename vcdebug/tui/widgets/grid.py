@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 from rich.segment import Segment
-from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
@@ -15,12 +14,13 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from vcdebug.amount_text import count_noun, format_count
+from vcdebug.amount_text import format_count
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
+from vcdebug.tui.widgets.prompt import settled_size
 from vcdebug.tui.widgets.row_order import ColumnOrder, mark_order, next_order
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, cell_style, fill_line, row_strokes
+from vcdebug.tui.widgets.strokes import LineBar, LineStyles, ShownLine, Sight, Stroke, fill_line, row_strokes
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out
 from vcdebug.tui.widgets.text_wrap import GUTTER_WIDTH, enclosing_rows, enclosing_rows_in_sight, wrap_line
 from vcdebug.views.pieces import CURSOR, HERE
@@ -33,12 +33,13 @@ PAUSE_SECONDS = 0.005
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     """A table with column heads, cursor, filter and sort order; the row of the current event is marked."""
 
-    DEFAULT_CSS = """
-    Grid {
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; scrollbar-gutter: stable; height: 1fr;
-        scrollbar-color: $foreground 40%; scrollbar-background: $background;
+    ALLOW_SELECT = False
+    DEFAULT_CSS = f"""
+    Grid {{
+        {LineBar.CSS}
+        height: 1fr; scrollbar-color: $foreground 40%; scrollbar-background: $background;
         scrollbar-color-hover: $foreground 60%; scrollbar-background-hover: $background;
-    }
+    }}
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "next row", id="table.down"),
@@ -55,6 +56,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("comma", "sort", "sort by the cursor's column: up, down, as it was", id="table.sort"),
     ]
 
+    virtual_size = settled_size()
     cursor: reactive[int] = reactive(0, always_update=True, repaint=False)
     cursor_column: reactive[int] = reactive(0, repaint=False)
 
@@ -69,11 +71,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     class Moved(Message):
         """The cursor moved to another row, or other columns may be visible."""
 
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, Grid.Moved)
+
     class Filtered(Message):
         """The filter has tested more rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self.bar = LineBar(self)
         self.table = Table("")
         self.shown = ShownRows()
         self.cursor_without_focus = False
@@ -91,9 +97,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._measured: tuple[Sequence[Row], object, TableLayout] | None = None
         """The last layout, with the rows and the shape for which it was made."""
         self._last_sight: Sight | None = None
-        self._base_style = RichStyle()
-        """The table's own style, which Textual derives from all its ancestors."""
-        self._style_by_key: dict[tuple[str, bool, bool], RichStyle] = {}
+        self._styles_of_lines = LineStyles(self)
         self._on_terminal: dict[int, ShownLine] = {}
         """The content of each visible line, as it was drawn last."""
         self._is_stale = False
@@ -210,7 +214,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self.shown.row_position(key), 0) if key else 0
 
     def _update_layout(self) -> None:
-        width = self.first_width or self.scrollable_content_region.width
+        width = self.first_width or self.bar.text_width
         if width == self._laid_out_for:
             return
         if width <= 0:
@@ -220,12 +224,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._laid_out_for = width
         self._layout = self._layout_for(width)
-        self.set_content_size(Size(width, self._layout.total_lines))
+        self.bar.set_content_size(Size(width, self._layout.total_lines))
         self.request_redraw()
-
-    def set_content_size(self, size: Size) -> None:
-        """Take the size of all lines; the screen is laid out again if it differs, since a page is as high as them."""
-        self.virtual_size = size
 
     @property
     def wraps_rows(self) -> bool:
@@ -233,11 +233,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The number of lines, for `height: auto`, or those of the screen; `width` includes the scrollbar's column."""
-        self.first_width = width - self.scrollbar_gutter.width
+        """The number of lines, for `height: auto`, or those of the screen; `width` includes the scroll bar."""
+        self.first_width = width - self.bar.width
         total_lines = self._layout_for(self.first_width).total_lines
-        # Without its watcher, which would ask for another layout while this one is made.
-        self.set_reactive(Grid.virtual_size, Size(self.first_width, total_lines))
+        self.virtual_size = Size(self.first_width, total_lines)
         return min(max(total_lines, 1), viewport.height)
 
     def _layout_for(self, width: int) -> TableLayout:
@@ -279,6 +278,18 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(0, line - self.size.height // 2, animate=False)
         return True
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Textual asks for a scroll bar of its own."""
+        return self.max_scroll_y > 0
+
+    async def on_event(self, event: events.Event) -> None:
+        if not self.bar.takes_event(event):
+            await super().on_event(event)
+
+    def watch_has_focus(self, _: bool) -> None:
+        """Keep the styles, in which no rule asks for the focus."""
+
     def request_redraw(self) -> None:
         """Redraw changed lines after the current event, so that several changes cause one redraw."""
         self._is_stale, self._last_sight = True, None
@@ -297,16 +308,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         # A step changes a few lines; redrawing all lines would flicker on a slow terminal.
         changed_lines = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
         if changed_lines:
-            self.refresh(*(Region(0, y, sight.width, 1) for y in changed_lines))
+            self.refresh(*(Region(0, y, sight.width + self.bar.width, 1) for y in changed_lines))
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+    def watch_scroll_y(self, _: float, __: float) -> None:
         """Redraw the changed lines after scrolling, since some may show the same as before."""
-        self.vertical_scrollbar.position = new_value
         self.request_redraw()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._style_by_key.clear()
+        self._styles_of_lines.forget()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Lines of the screen; what stays at the top of them is found once, if any of them is drawn again.
@@ -319,20 +329,22 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         line = self._on_terminal[y] = self._shown_line(y)
+        style_of = self._styles_of_lines.style_of
         segments = [
-            Segment(make_line_printable(text), self._stroke_style(style, line.is_selected, cell))
+            Segment(make_line_printable(text), style_of(style, selected=line.is_selected, chosen=cell))
             for text, style, cell in line.strokes
         ]
-        return Strip(segments).crop_extend(0, line.width, self._stroke_style("", False, False))
+        ground = style_of()
+        return Strip([*Strip(segments).crop_extend(0, line.width, ground), *(line.bar or (Segment(" ", ground),))])
 
     def _current_sight(self) -> Sight:
         if self._last_sight is None:
-            (width, height), top = self.scrollable_content_region.size, self.scroll_offset.y
+            width, height, top = self.bar.text_width, self.size.height, self.scroll_offset.y
             sticky_lines = self._sticky_lines()
             first_row = top + len(sticky_lines) - len(self._layout.top)
             depths = self.table.depths if self._rows is self.table.rows else ()
             enclosing = enclosing_rows_in_sight(depths, first_row, self._rows_around_at_most)
-            self._last_sight = Sight(top, width, height, sticky_lines, enclosing)
+            self._last_sight = Sight(top, width, height, sticky_lines, enclosing, self.bar.cells())
         return self._last_sight
 
     @property
@@ -343,10 +355,11 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _shown_line(self, y: int) -> ShownLine:
         sight = self._current_sight()
         placed = self._placed_line(y)
+        bar = tuple(sight.bar[y : y + 1])
         if placed is None:
-            return ShownLine((), False, sight.width)
+            return ShownLine((), False, sight.width, bar)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
-        return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.width)
+        return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.width, bar)
 
     def _placed_line(self, y: int) -> PlacedLine | None:
         """The content of a visible line, below the fixed heads."""
@@ -402,15 +415,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             return " " * GUTTER_WIDTH
         is_current = bool(self.table.current) and self._rows[placed.row].key == self.table.current
         return f"{CURSOR if selected else ' '}{HERE if is_current else ' '}"
-
-    def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
-        pen = self._style_by_key.get((style, selected, cell))
-        if pen is None:
-            if not self._style_by_key:
-                self._base_style = self.rich_style
-            text_style = cell_style(style, self.app.theme_variables, selected=selected, chosen=cell)
-            pen = self._style_by_key[style, selected, cell] = self._base_style + text_style
-        return pen
 
     def watch_cursor(self) -> None:
         """Redraw the rows that the cursor left and entered."""
@@ -491,8 +495,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def unseen_columns(self) -> list[str]:
         """Notes with the number of hidden columns at each side; empty if all are visible, or the width is unknown."""
-        in_sight, column_count = self._layout.columns, len(self.table.columns)
-        if not self._rows or not in_sight or self._layout.shows_hidden_cells or self._laid_out_for < 0:
+        if not self._rows or self._laid_out_for < 0:
             return []
-        left, right = (in_sight[1] - 1 if len(in_sight) > 1 else 0), column_count - 1 - in_sight[-1]
-        return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]
+        return self._layout.unseen_columns(len(self.table.columns))

@@ -1,6 +1,6 @@
-"""The command line, with a history and completion; and how it and others avoid layouts and frames that change nothing.
+"""The command line, with a history and completion; and how it and others avoid layouts that change nothing.
 
-Textual lays the screen out again when a widget takes its size from a layout, and draws every scroll bar after each one.
+Textual lays the screen out again when a widget takes its size from a layout.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,15 +9,13 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 from rich.text import Text
-from textual import messages, on
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive
-from textual.scrollbar import ScrollBar
 from textual.suggester import Suggester
-from textual.widget import Widget
 from textual.widgets import Input, Label
 
 
@@ -36,24 +34,6 @@ class SettledLabel(Label):
     """A label, which is laid out when its text changes."""
 
     virtual_size = settled_size()
-
-
-class DrawnScrollBars:
-    """The scroll bars of a screen as they were drawn last: after a layout, only those that differ are drawn."""
-
-    def __init__(self) -> None:
-        self._looks: dict[Widget, object] = {}
-
-    def skip_unchanged(self, message: messages.Update) -> None:
-        """Stop the request to draw a scroll bar that looks as before."""
-        bar = message.widget
-        if isinstance(bar, ScrollBar):
-            scrolled = bar.size, bar.window_virtual_size, bar.window_size, bar.position
-            look = (*scrolled, bar.mouse_over, bar.grabbed, bar.app.theme)
-            if self._looks.get(bar) == look:
-                message.stop()
-                message.prevent_default()
-            self._looks[bar] = look
 
 
 PromptMode = Literal["command", "filter", "goto"]

@@ -5,8 +5,14 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.color import Color
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBarRender
+from textual.widget import Widget
 
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout
 from vcdebug.tui.widgets.text_wrap import GUIDE_SIGNS, TREE_GUIDES, measure_cells, pad_text
@@ -30,6 +36,8 @@ class ShownLine(Struct, frozen=True):
     is_selected: bool = False
     """Whether the cursor is on this line."""
     width: int = 0
+    bar: tuple[Segment, ...] = ()
+    """The cell of the scroll bar; empty if there is no bar."""
 
 
 class Sight(Struct, frozen=True):
@@ -42,6 +50,8 @@ class Sight(Struct, frozen=True):
     """Indexes of the lines above the rows that stay visible."""
     enclosing_rows: Sequence[int]
     """Enclosing rows of the first visible row of a tree, shown at the top."""
+    bar: Sequence[Segment]
+    """The scroll bar's cell in each line; empty if there is no bar."""
 
 
 def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
@@ -104,6 +114,31 @@ def cell_style(meaning: str, variables: Mapping[str, str], *, selected: bool, ch
     return Style.combine([Style(), *(style_of_meaning(name, variables) for name in names)])
 
 
+class LineStyles:
+    """The styles of a widget's strokes, kept until its own style changes."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._base_style = Style()
+        """The widget's own style, which Textual derives from all its ancestors."""
+        self._style_by_key: dict[tuple[str, bool, bool], Style] = {}
+
+    def forget(self) -> None:
+        """The widget's style has changed."""
+        self._style_by_key.clear()
+
+    def style_of(self, meaning: str = "", *, selected: bool = False, chosen: bool = False) -> Style:
+        """The style of a stroke on the row under the cursor, and of one in the chosen cell."""
+        key = meaning, selected, chosen
+        style = self._style_by_key.get(key)
+        if style is None:
+            if not self._style_by_key:
+                self._base_style = self._widget.rich_style
+            text_style = cell_style(meaning, self._widget.app.theme_variables, selected=selected, chosen=chosen)
+            style = self._style_by_key[key] = self._base_style + text_style
+        return style
+
+
 def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
     """The style of a meaning, to be added to that of the line."""
     style = _FONT_STYLES.get(name, Style())
@@ -122,3 +157,114 @@ def _colour_style(text: str, *, ground: bool) -> Style:
     if ground:
         return Style(bgcolor=colour)
     return Style(dim=True) if colour.is_default else Style(color=colour)
+
+
+# The scroll bar of a table or list.
+
+MOUSE_EVENTS: Final = (events.MouseEvent, events.Leave, events.MouseCapture, events.MouseRelease)
+
+
+class LineBar:
+    """A scroll bar that a view draws in the last cells of its lines.
+
+    Textual's own is a widget: it is drawn after every layout, and laid out once more where it comes or goes.
+    """
+
+    CSS: Final = "overflow: hidden hidden; scrollbar-size: 0 0;"
+    """Rules by which a view has no scroll bar of Textual."""
+
+    def __init__(self, view: ScrollView, width: int = 1) -> None:
+        self._view = view
+        self.width = width
+        self.stays = False
+        """Whether there is a bar even if all lines are visible."""
+        self._is_pointed_at = False
+        """Whether the mouse is over the bar."""
+        self._grabbed_from: tuple[int, float] | None = None
+        """The line of the screen at which the mouse has grabbed the bar, and the first visible line then."""
+        self._cells: Sequence[Segment] = ()
+        self._look: object = None
+        """What the cells were made of."""
+
+    @property
+    def text_width(self) -> int:
+        """Cells of a line beside the bar."""
+        return max(self._view.size.width - self.width, 0)
+
+    def set_content_size(self, size: Size) -> None:
+        """Tell the view the size of all lines; a view as high as they are is laid out again if it differs."""
+        view = self._view
+        if size != view.virtual_size and view.styles.auto_dimensions:
+            view.refresh(layout=True)
+        view.virtual_size, view.scroll_y = size, view.scroll_y  # the offset is kept within the content
+
+    def cells(self) -> Sequence[Segment]:
+        """The bar's cell in each visible line; empty if there is no bar."""
+        view, (ground, color) = self._view, self._colors()
+        height, line_count = view.size.height, view.virtual_size.height
+        if line_count <= height and not self.stays:
+            return ()
+        look = height, line_count, view.scroll_y, ground, color
+        if look != self._look:
+            ground = view.background_colors[0] + ground  # which may let it show through
+            bar = ScrollBarRender.render_bar(
+                size=height,
+                virtual_size=line_count,
+                window_size=height if height < line_count else 0,
+                position=view.scroll_y,
+                thickness=self.width,
+                back_color=ground.rich_color,
+                bar_color=(ground + color).rich_color,
+            )
+            self._cells, self._look = tuple(bar.segments), look
+        return self._cells
+
+    def _colors(self) -> tuple[Color, Color]:
+        styles = self._view.styles
+        if self._grabbed_from is not None:
+            return styles.scrollbar_background_active, styles.scrollbar_color_active
+        if self._is_pointed_at:
+            return styles.scrollbar_background_hover, styles.scrollbar_color_hover
+        return styles.scrollbar_background, styles.scrollbar_color
+
+    def takes_event(self, event: events.Event) -> bool:
+        """Follow the mouse; returns whether an event concerns the bar alone."""
+        if not isinstance(event, MOUSE_EVENTS):
+            return False
+        before = self._colors()
+        taken = self._follow_mouse(event)
+        if self._colors() != before:
+            self._view.refresh()
+        return taken
+
+    def _follow_mouse(self, event: events.Event) -> bool:
+        view, was_grabbed = self._view, self._grabbed_from is not None
+        if isinstance(event, events.MouseCapture):
+            self._grabbed_from = event.mouse_position.y, view.scroll_y
+        elif isinstance(event, events.MouseRelease):
+            self._grabbed_from = None
+        elif isinstance(event, events.Leave):
+            self._is_pointed_at = False
+        if not isinstance(event, events.MouseEvent):
+            return False
+        offset = event.get_content_offset(view)
+        self._is_pointed_at = bool(self.cells()) and offset is not None and offset.x >= self.text_width
+        if isinstance(event, events.MouseDown) and self._is_pointed_at:
+            self._press(event.style.meta.get("@mouse.down"))
+        elif isinstance(event, events.MouseUp) and was_grabbed:
+            view.release_mouse()
+        elif isinstance(event, events.MouseMove) and self._grabbed_from is not None:
+            line, first = self._grabbed_from
+            lines = (event.screen_y - line) * view.virtual_size.height / view.size.height
+            view.scroll_to(y=first + lines, animate=False)
+        is_wheel = isinstance(event, events.MouseScrollUp | events.MouseScrollDown)
+        return (self._is_pointed_at and not is_wheel) or was_grabbed
+
+    def _press(self, action: object) -> None:
+        """Do what Textual has written into the cell."""
+        if action == "grab":
+            self._view.capture_mouse()
+        elif action == "scroll_up":
+            self._view.scroll_page_up(animate=False)
+        elif action == "scroll_down":
+            self._view.scroll_page_down(animate=False)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from vcdebug.amount_text import count_noun
 from vcdebug.tui.widgets import text_wrap
 from vcdebug.views.pieces import SKIPPED, Piece
 from vcdebug.views.table import Row, Table
@@ -85,6 +86,13 @@ class TableLayout(NamedTuple):
         ends = accumulate(width + self.gap for width in self.widths)
         columns = (column for column, end in zip(self.columns, ends, strict=True) if x < text_wrap.GUTTER_WIDTH + end)
         return next(columns, None) if x >= text_wrap.GUTTER_WIDTH else None
+
+    def unseen_columns(self, column_count: int) -> list[str]:
+        """Notes with the number of hidden columns at each side; empty if all are visible."""
+        if not self.columns or self.shows_hidden_cells:
+            return []
+        left, right = (self.columns[1] - 1 if len(self.columns) > 1 else 0), column_count - 1 - self.columns[-1]
+        return [*([f"← {left} more"] if left else []), *([f"{count_noun(right, 'more column')} →"] if right else [])]
 
     def first_line_of(self, row: int) -> int:
         """The first line of a row."""

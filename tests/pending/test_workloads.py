@@ -376,6 +376,30 @@ def test_another_queue_that_only_the_owner_names_comes_first_and_is_the_first_fi
     assert bool(fact) is "".join(found.dominant.facts[:1]).endswith(fact or "names queue")
 
 
+ANNOTATION = "scheduling.volcano.sh/queue-name"
+
+
+@pytest.mark.parametrize("pods_too", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "above", "named"), [("ReplicaSet", "Deployment web", "Deployment web"), ("StatefulSet", "", "StatefulSet x")]
+)
+def test_a_queue_that_only_the_controller_of_the_pods_states_is_said_not_to_count(
+    kind: str, above: str, named: str, *, pods_too: bool
+) -> None:
+    mine = owned([pod_group("podgroup-x"), *pods("podgroup-x", 1, cpu="6")], kind, "x")
+    if pods_too:
+        mine[0]["spec"]["queue"] = mine[1]["metadata"]["annotations"][ANNOTATION] = "test"
+    maker: Manifest = {"kind": kind, "apiVersion": "apps/v1", "spec": {"replicas": 1}}
+    maker["metadata"] = {"name": "x", "namespace": "default", "uid": "x", "annotations": {ANNOTATION: "test"}}
+    if above:
+        owned([maker], *above.split())
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    found = explained(cluster(node("n1"), queue("default"), queue("test"), maker, mine, full), "default/podgroup-x")
+    assert pods_too is not (f"{named} names queue test, but {LACKS}." in found.dominant.facts)
+    step = f"Put annotation {ANNOTATION}: test on the pods of {named} (their template)."
+    assert pods_too is not (step in found.advice_texts)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler-7d9", "karpenter.sh/nodepool", ""])
 def test_an_autoscaler_of_the_cluster_is_said_to_miss_the_pods_of_a_gang_that_found_places(

@@ -113,3 +113,13 @@ def test_a_workload_of_more_pods_than_memory_holds_is_refused(kind: str) -> None
     workload = {"kind": kind, "metadata": {"name": "w"}, "spec": {"replicas": 2**31 - 1, "template": {}}}
     with pytest.raises(SnapshotError, match="asks for 2147483647 pods; at most 100000 pods are created for a workload"):
         submit_workloads(cluster(), [workload])
+
+
+@pytest.mark.parametrize(("on_template", "expected"), [(True, "q"), (False, None)])
+def test_only_the_queue_that_the_pods_state_is_that_of_their_pod_group(on_template: bool, expected: str | None) -> None:
+    deployment, stated = workload("Deployment", replicas=1), {"annotations": {"scheduling.volcano.sh/queue-name": "q"}}
+    if on_template:
+        deployment["spec"]["template"]["metadata"] = stated
+    else:
+        deployment["metadata"] |= stated
+    assert expected == made(deployment)[0]["spec"].get("queue")

@@ -409,11 +409,10 @@ def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
 
 @per_recording()
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
-    """Workloads by `namespace/Kind name`, including Volcano Jobs."""
-    jobs = (
-        (workload_key(_namespace_of(one), "Job", name_of(one)), one) for one in recording.snapshot.objects_of("Job")
-    )
-    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in jobs}}
+    """Workloads by `namespace/Kind name`, including Volcano Jobs and the controllers of a Deployment's pods."""
+    objects = ((kind, one) for kind in ("Job", *CONTROLLER_KINDS) for one in recording.snapshot.objects_of(kind))
+    named = ((workload_key(_namespace_of(one), kind, name_of(one)), one) for kind, one in objects)
+    return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in named}}
 
 
 def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[str, WorkloadFacts]]:

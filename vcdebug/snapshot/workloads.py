@@ -285,7 +285,7 @@ def _build_pod_group_from_pod(
     group = {
         "minMember": minimum,
         "minResources": _sum_resources([(spec, minimum)]),
-        "queue": annotations.get(QUEUE_ANNOTATION) or above.get(QUEUE_ANNOTATION),
+        "queue": annotations.get(QUEUE_ANNOTATION),
         "priorityClassName": spec.get("priorityClassName"),
     }
     inherited = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}

@@ -40,7 +40,7 @@ from vcdebug.snapshot.manifest import (
     owners_of,
     spec_of,
 )
-from vcdebug.snapshot.workloads import volcano_job_of
+from vcdebug.snapshot.workloads import owner_objects, volcano_job_of
 
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
@@ -80,6 +80,9 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
         if again:
             lacks += f": only the spec.queue of a Volcano Job counts, not annotation {QUEUE_ANNOTATION}"
         if is_made:
+            # A Deployment's annotations are those of its ReplicaSet as well.
+            above = (name for one in owner_objects(view.recording.snapshot, group.manifest) for name in owner_names(one))
+            owner = next(above, owner)
             lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {own}"
             words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."
         fact = f"{owner} names queue {workload.queue}, but {lacks}."

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, pod_group, pods, queue
+from tests.builders import cluster, conf_of, pod_group, pods, queue
 from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
 from tests.recorded import BLOCKED, bundled
 from vcdebug.explain.answer import Explanation
@@ -374,3 +374,46 @@ def test_a_release_that_does_not_fill_hyper_nodes_is_named_where_several_are_in_
     found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), WANTED)
     assert "r0 has room for 2 of the 3 pods, r1 for " in found.full_text
     assert told is ("v1.12.0 does not fill one HyperNode before the next; v1.13.0 does (#4345)" in found.full_text)
+
+
+@pytest.mark.parametrize(
+    ("actions", "told"),
+    [
+        ("reclaim", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
+        ("reclaim, preempt", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
+        ("preempt, reclaim", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
+        ("preempt", "1 pod is there: 1 in queue o."),
+    ],
+)
+def test_where_only_pods_of_other_queues_are_in_the_way_reclaim_is_the_action_that_counts(
+    actions: str, told: str
+) -> None:
+    share = {"cpu": "8", "memory": "64Gi"}
+    queues = [queue("q", deserved=share), queue("o", reclaimable=True, deserved=share)]
+    other = [pod_group("o", queue="o", phase="Running"), *pods("o", 1, cpu="6", on="n2")]
+    job = [pod_group("wanted", queue="q", min_member=2), *pods("wanted", 2, cpu="6")]
+    plugins = conf_of("gang", "predicates capacity nodeorder", actions=f"allocate, {actions}")
+    snapshot = cluster(nodes("n1", "n2"), queues, other, job, conf=plugins)
+    found = explain_by_name(replay_cycle(snapshot), WANTED)
+    assert told in found.dominant.facts
+    assert "Pipelined" not in found.full_text
+
+
+@pytest.mark.parametrize(("cpu", "memory", "told"), [("16", "2G", True), ("24", "2G", False), ("16", "64Gi", False)])
+def test_the_share_that_a_queue_would_exceed_is_stated_where_a_gang_may_not_reclaim(
+    cpu: str, memory: str, told: bool
+) -> None:
+    queues = [queue("q", deserved={"cpu": cpu, "memory": memory}), queue("o", reclaimable=True)]
+    queues[1]["spec"]["deserved"] = {"cpu": "10", "memory": "64Gi"}
+    uses = {"n1": "1", "n2": "8", "n3": "1"}
+    other = [
+        [pod_group(f"o-{host}", queue="o", phase="Running"), *pods(f"o-{host}", 1, cpu=used, on=host)]
+        for host, used in uses.items()
+    ]
+    job = [pod_group("wanted", queue="q", min_member=3), *pods("wanted", 3, cpu="7")]
+    plugins = conf_of("gang", "predicates capacity nodeorder", actions="allocate, reclaim, preempt")
+    snapshot = cluster(nodes("n1", "n2", "n3"), queues, *other, job, conf=plugins)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, "v1.15.0")), WANTED)
+    assert "reclaim found room for 2 of the 3 pods it needs at once" == found.dominant.reason
+    share_fact = "Queue q may not reclaim for wanted-2: it would use 21 cpu and deserves 16 (capacity)."
+    assert told is (share_fact in found.dominant.facts)

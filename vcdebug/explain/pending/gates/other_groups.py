@@ -81,7 +81,9 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
             lacks += f": only the spec.queue of a Volcano Job counts, not annotation {QUEUE_ANNOTATION}"
         if is_made:
             # A Deployment's annotations are those of its ReplicaSet as well.
-            above = (name for one in owner_objects(view.recording.snapshot, group.manifest) for name in owner_names(one))
+            above = (
+                name for one in owner_objects(view.recording.snapshot, group.manifest) for name in owner_names(one)
+            )
             owner = next(above, owner)
             lacks = f"its pods lack annotation {QUEUE_ANNOTATION}, so their PodGroup is in queue {own}"
             words = f"Put annotation {QUEUE_ANNOTATION}: {workload.queue} on the pods of {owner} (their template)."

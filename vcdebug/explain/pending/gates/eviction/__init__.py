@@ -40,6 +40,8 @@ BLAME_BY_CAUSE = {
     Cause.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
 }
 """Cause code → the obstacle in a few words, for causes other than protected victims."""
+_BARRED = (Cause.NOT_PREEMPTABLE, Cause.NOT_RECLAIMABLE)
+"""The causes of an action that has no candidate victim, since it takes pods of other queues only, or of its own."""
 
 
 class GateChance(IntEnum):
@@ -68,11 +70,18 @@ class Gate(Struct, frozen=True):
     finding: Finding
 
 
-def gates_of_tasks(view: JobView, task: TaskInfo, fits: NodeFits) -> Iterator[Gate]:
-    """The gates of every configured action that evicts pod by pod."""
-    for action in dict.fromkeys(view.actions):
-        if view.facts_of(action).evicts_by_pod:
-            yield from eviction_gates(view, action, task, fits)
+def gates_of_tasks(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Gate]:
+    """The gates of every configured action that evicts pod by pod.
+
+    An action that may evict no pod of those queues had no chance, if another action could choose among them.
+    """
+    actions = [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
+    gates = {action: eviction_gates(view, action, task, fits) for action in actions}
+    barred = [name for name, found in gates.items() if any(one.finding.cause in _BARRED for one in found)]
+    real = {gate.action for found in gates.values() for gate in found if gate.chance is GateChance.REAL}
+    for action in barred if real.difference(barred) else ():
+        gates[action] = [replace(gate, chance=GateChance.WEAK) for gate in gates[action]]
+    return [gate for found in gates.values() for gate in found]
 
 
 def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -> list[Gate]:
@@ -101,7 +110,13 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
         return [Gate(action, GateChance.REAL, discard)]
     # The discard is only the consequence, so the evidence includes that of the gate that caused it.
     proof = dict.fromkeys((*discard.evidence, *blocking_gate.finding.evidence[:MAX_VETO_EVIDENCE]))
-    discard = replace(discard, evidence=tuple(sorted(proof))).with_additions(*blocking_gate.finding.facts[:1])
+    finding = blocking_gate.finding
+    facts = (
+        (f"{amount_text.capitalize_first(finding.headline.reason)}.",)
+        if finding.cause == Cause.PREEMPTIVE
+        else finding.facts[:1]
+    )
+    discard = replace(discard, evidence=tuple(sorted(proof))).with_additions(*facts)
     return [Gate(action, GateChance.REAL, discard), replace(blocking_gate, chance=GateChance.WEAK)]
 
 

@@ -169,7 +169,11 @@ def filter_finding(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) ->
     fits = NodeFits(view, view.tasks[attempt.task], nodes[0].first)
     verdicts = [fits.judge_node(attempt.action, node.node) for node in nodes]
     domains = [judged.domain for judged in verdicts if judged.domain is not None]
-    ranked = rank_objections(pair for judged in verdicts for pair in judged.objections.items())
+    # The job's own pods that this statement has placed are not running, and never meant.
+    own = {task.key for task in view.pending_at_open}
+    pairs = ((skip, pods) for judged in verdicts for skip, pods in judged.objections.items())
+    others = ((skip, [pod for pod in pods if pod.key not in own]) for skip, pods in pairs)
+    ranked = rank_objections(pair for pair in others if pair[1])
     finding = _filtered_finding(view, attempt, nodes, ranked, [task for one in verdicts for task in one.candidates])
     return finding, any(fits.task.init_resreq.less_equal(domain) for domain in domains)
 

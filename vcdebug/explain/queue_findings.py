@@ -30,8 +30,8 @@ from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.placement_constraints import silent_device_plugins
 from vcdebug.explain.plugins import QuotaExplainer, explainer_for
+from vcdebug.explain.queue_tree import broken_tree_finding
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
-from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
@@ -39,12 +39,11 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
-from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
+from vcdebug.model.queue import ELASTIC, OPEN
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
-from vcdebug.recording.input_problems import circle_of_queues
-from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
 from vcdebug.releases.queues import RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
@@ -106,14 +105,6 @@ def unbound_tasks(view: JobView) -> list[TaskInfo]:
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
-BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
-    Advice.queue_admin(
-        "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
-    ),
-    Advice.for_owner("List what is missing: vcdebug inspect."),
-)
-
-
 def next_tasks(view: JobView) -> tuple[list[tuple[TaskInfo, int]], str]:
     """([(task, number of such pods)] that the job's controller creates next, the field that states their requests)."""
     snapshot, job = view.recording.snapshot, view.job
@@ -138,34 +129,6 @@ def quota_explainer(plugin: str) -> QuotaExplainer:
     quota = explainer_for(plugin).quota
     assert quota is not None
     return quota
-
-
-@per_recording()
-def tree_fault(recording: Recording) -> str:
-    """The error in capacity's queue tree; empty if the tree is valid."""
-    return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
-
-
-def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
-    """The finding about an invalid queue tree, with which capacity rejects everything; None for a valid one."""
-    fault = tree_fault(view.recording)
-    if not fault:
-        return None
-    circle, advice = circle_of_queues(view.recording), BROKEN_TREE_ADVICE
-    facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
-    if over := next(queue_index.oversized_capabilities(view.recording), None):
-        name, queue = over.resource, over.queue
-        capability, maximum = format_amounts_apart(name, over.stated_amount, over.ancestor_limit)
-        bound = f"its parent {over.ancestor}" if over.ancestor else "the cluster"
-        facts = [f"Queue {queue} states capability {capability} {name}, and {bound} has {maximum}.", *facts]
-        change = f"Queue {queue}: capability.{name} {capability} -> {maximum}."
-        advice = (Advice.queue_admin(change, f"Queue/{queue}:spec.capability[{name}]={maximum}"), advice[0])
-    if circle:
-        edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (Advice.queue_admin(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
-    reason = f"{plugin} rejects every job because of an error in the queue tree"
-    evidence = (Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
-    return view.pending(QUEUE_TREE_BROKEN, reason, {}, evidence, advice, facts=tuple(facts))
 
 
 def open_queue_advice(view: JobView) -> tuple[Advice, ...]:

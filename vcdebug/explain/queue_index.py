@@ -6,8 +6,6 @@ from itertools import chain, combinations
 from math import fsum
 from typing import Final, NamedTuple
 
-from msgspec import Struct
-
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import (
     count_noun,
@@ -283,36 +281,12 @@ def queues_above_deserved(recording: Recording) -> Mapping[QueueName, Sequence[s
     return above
 
 
-class OversizedCapability(Struct, frozen=True):
-    """A capability that exceeds that of the ancestor `ancestor`; without one, what the cluster has."""
-
-    queue: QueueName
-    resource: str
-    stated_amount: float
-    ancestor_limit: float
-    ancestor: QueueName
-
-
 def queue_and_ancestors(recording: Recording, queue: QueueInfo) -> list[QueueInfo]:
     """A queue, its parent, and so on; a circle of parents ends the list."""
     lineage = [queue]
     while (parent := recording.session.queues.get(lineage[-1].parent)) is not None and parent not in lineage:
         lineage.append(parent)
     return lineage
-
-
-def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability]:
-    """Yields each capability that exceeds that of the nearest ancestor with a limit."""
-    total = recording.session.total_resource
-    for queue in recording.session.queues.values():
-        ancestors = queue_and_ancestors(recording, queue)[1:]
-        limits = [(ancestor.name, Resource.from_list(ancestor.capability or {})) for ancestor in ancestors]
-        capability = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
-        for resource, value in capability.items():
-            ancestor_limits = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
-            name, maximum = next(ancestor_limits, ("", total.get(resource)))
-            if value > maximum > 0:
-                yield OversizedCapability(queue.name, resource, value, maximum, name)
 
 
 @per_recording()

@@ -12,6 +12,7 @@ from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Findi
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.queue_tree import broken_tree_finding, tree_fault
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq
@@ -114,7 +115,7 @@ def not_allocatable_finding(
 ) -> Finding:
     """The finding for a queue that may not allocate the task; `after` is the fact that evictions would make room."""
     plugin = event.plugin
-    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
+    tree_finding = broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
     quota, limit = queue_findings.quota_explainer(plugin), room_limit(view, plugin, seq, task)
@@ -204,7 +205,7 @@ MAX_NAMED_NODES = 3
 
 def is_limited_by_cluster(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> bool:
     """Whether the limit for which a queue was refused is the whole cluster in each dimension that it exceeds."""
-    if queue_findings.tree_fault(view.recording):
+    if tree_fault(view.recording):
         return False
     limit = room_limit(view, event.plugin, seq, task)
     names = limit.exceeded_dimensions
@@ -223,7 +224,7 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
     """(event, call) that refused a pod which its queue can never hold and the gang needs; None without one."""
     ready_count, unbound = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
-    refusals = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
+    refusals = allocatable_refusals(view) if not tree_fault(view.recording) else []
     for seq, event in refusals:
         task = view.tasks.get(event.task)
         # The gang can start without this pod, so its refusal does not make the job impossible.
@@ -287,7 +288,7 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
     """The finding if the queue may not reclaim: it would exceed its deserved amount or its limit."""
     plugin, queue = event.plugin, view.queue.name
-    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
+    tree_finding = broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
     tasks = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]

@@ -17,7 +17,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.victims import explain_eviction
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
 def preempted(*tiers: str, action: str = "preempt", own: str = "default", old: int = 0, **more: Any) -> Snapshot:
@@ -116,3 +116,30 @@ def test_a_moved_pod_is_told_with_the_use_of_its_node_and_the_order_of_pods() ->
 
 def test_priorities_are_no_remedy_where_no_pod_has_a_higher_one() -> None:
     assert () == lost(moved(other=0), "default/j").advised
+
+
+@pytest.mark.parametrize("reported", [False, True])
+@pytest.mark.parametrize(
+    ("actions", "switch", "told"),
+    [
+        ("allocate, preempt", "enablePreemptable", "preempt"),
+        ("allocate, reclaim", "enableReclaimable", "reclaim"),
+        ("allocate, preempt", "enableReclaimable", ""),
+        ("allocate", "enablePreemptable", ""),
+    ],
+)
+def test_a_gang_of_which_a_part_runs_is_told_which_action_minmember_does_not_stop(
+    actions: str, switch: str, told: str, *, reported: bool
+) -> None:
+    low = [pod_group("low", min_member=3, phase="Unknown"), *pods("low", 2, cpu="4", on="n1")]
+    low += pods("low", 1, cpu="4", prefix="late")
+    event: Manifest = {"kind": "Event", "reason": "Evict", "message": "preempt", "type": "Normal"}
+    event |= {"metadata": {"name": "e"}, "involvedObject": {"kind": "PodGroup", "uid": low[0]["metadata"]["uid"]}}
+    conf = conf_of("priority gang", "predicates proportion", actions=actions)
+    conf = conf.replace("  - name: gang\n", f"  - name: gang\n    {switch}: false\n")
+    found = explain_by_name(replay_cycle(cluster(node("n1"), low, *([event] * reported), conf=conf)), "default/low")
+    runs = "2 of the 3 pods that minMember requires already run"
+    lost = ": the scheduler has evicted a pod of it (event Evict)" if reported else ""
+    rule = f"{told} evicts single pods, and minMember protects none of a gang (gang: {switch} false)."
+    assert bool(told) is (f"{runs}{lost}; {rule}" in found.dominant.facts)
+    assert bool(told) is any(words.startswith("So that no gang is left in part: ") for words in found.advice_texts)

@@ -21,7 +21,6 @@ from vcdebug.explain.answer import (
     ExplanationStep,
     Finding,
     Flaw,
-    required_pods,
     seconds_since,
     sort_by_harm,
     with_flaw,
@@ -58,7 +57,12 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
-from vcdebug.explain.pending.unread_settings import met_minimum_facts, uncounted_roles, unread_tier_names
+from vcdebug.explain.pending.unread_settings import (
+    met_minimum_facts,
+    partial_gang_facts,
+    uncounted_roles,
+    unread_tier_names,
+)
 from vcdebug.explain.plugins.gang import schedulable_facts
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
@@ -125,6 +129,10 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     turns = queue_index.turn_facts(view, first.cause) if first.cause in ROOM_CAUSES and view.detailed else ()
     # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
     dominant = first.with_additions(*_iter_additions(view, first.cause))
+    ready = view.job.ready_task_num()
+    if 0 < ready < view.job.min_available and view.unplaced_tasks and first.cause not in (*HAS_CAUSES, Cause.PHANTOM):
+        is_short = first.cause in ROOM_CAUSES
+        dominant = dominant.with_additions(*partial_gang_facts(view, ready, is_short=is_short), in_front=not is_short)
     if first.cause == Cause.NO_HYPER_NODE:
         dominant = dominant.with_additions(*unread_tier_names(view), in_front=True)
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)
@@ -207,13 +215,9 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
     """Yields facts and advice that go with a cause: jobs admitted instead, minMember."""
     if cause in (Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY):
         yield from _admitted_instead(view)
-    ready, minimum, has_room_cause = view.job.ready_task_num(), view.job.min_available, cause in ROOM_CAUSES
-    if view.unplaced_tasks and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
-        if ready >= minimum:
-            yield from met_minimum_facts(view, ready)
-        elif ready and has_room_cause:
-            # A gang that lost pods: what is short is only a part of it.
-            yield f"{ready} of the {required_pods(minimum)} already {verb_for(ready, 'runs')}."
+    ready, minimum = view.job.ready_task_num(), view.job.min_available
+    if view.unplaced_tasks and ready >= minimum and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
+        yield from met_minimum_facts(view, ready)
 
 
 def _admitted_instead(view: JobView) -> Iterator[str | Advice]:

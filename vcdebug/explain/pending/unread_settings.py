@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from vcdebug.actions import ALLOCATE, ENQUEUE
+from vcdebug.actions import ALLOCATE, ENQUEUE, PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm, Finding
+from vcdebug.explain.answer import Advice, AdviceHarm, Finding, required_pods
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.explain.pending.gates.other_groups import role_of
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
@@ -18,16 +19,17 @@ from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
+from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP
+from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import (
     MADE_GROUP_PREFIX,
     WorkloadFacts,
     annotations_of,
     key_of,
+    metadata_of,
     object_in,
     object_list,
     owner_names,
@@ -221,6 +223,38 @@ def met_minimum_facts(view: JobView, ready: int) -> Iterator[str | Advice]:
         where = "SparkApplication: spec.batchSchedulerOptions.resources"
         effect = "enqueue then admits an application only where all of it fits"
         yield Advice.from_outside(f"State minResources of the driver and its executors ({where}): {effect}.")
+
+
+def partial_gang_facts(view: JobView, ready: int, *, is_short: bool) -> Iterator[str | Advice]:
+    """Yields how much of an incomplete gang runs, if it lacks room or an action may evict single pods of it."""
+    runs = f"{ready} of the {required_pods(view.job.min_available)} already {verb_for(ready, 'runs')}"
+    bare = [(action, hook) for action, hook in _EVICTS_SINGLE_PODS if action in view.actions]
+    bare = [(action, hook) for action, hook in bare if _is_gang_silent(view, hook.switches)]
+    if not bare:
+        yield from (f"{runs}.",) if is_short else ()
+        return
+    action, switch = bare[0][0], bare[0][1].switches[0]
+    uid = metadata_of(view.job.pod_group.manifest).get("uid")
+    events = (one for one in view.recording.snapshot.objects_of("Event") if one.get("reason") == EVICT_REASON)
+    is_reported = any(object_in(one.get("involvedObject")).get("uid") == uid for one in events)
+    lost = f": the scheduler has evicted a pod of it (event {EVICT_REASON})" if is_reported else ""
+    yield f"{runs}{lost}; {action} evicts single pods, and minMember protects none of a gang ({GANG}: {switch} false)."
+    change = join_names(GANG_EVICTION.fixed_in)
+    whole = f"gang{action} in place of {action} evicts whole gangs, or pods above minMember (from {change} on)"
+    words = f"So that no gang is left in part: {whole}; or {GANG} with {switch}: true, which protects minMember."
+    yield Advice.from_outside(words, AdviceHarm.CLUSTER)
+
+
+_EVICTS_SINGLE_PODS: Final = ((PREEMPT, PREEMPTABLE), (RECLAIM, RECLAIMABLE))
+"""Actions that evict pod by pod, with the question to the plugins that protect a gang."""
+EVICT_REASON: Final = "Evict"
+"""The reason of the event that the scheduler reports about the PodGroup of an evicted pod."""
+
+
+def _is_gang_silent(view: JobView, switches: Sequence[str]) -> bool:
+    """Whether plugin gang is configured, and these switches of it are off."""
+    options = view.recording.conf.options_of(GANG)
+    return bool(options) and not any(option.is_enabled(switches) for option in options)
 
 
 def _roles_words(view: JobView) -> str:

@@ -125,6 +125,15 @@ def test_kinds_that_nothing_reads_are_counted() -> None:
     assert expected == [(problem.object, problem.what) for problem in snapshot_of(*secrets, job, foreign).problems]
 
 
+@pytest.mark.parametrize("kind", ["Job", "LeaderWorkerSet"])
+def test_an_owner_of_pods_that_are_read_is_no_problem(kind: str) -> None:
+    owner = {"kind": kind, "apiVersion": "batch/v1", "metadata": {"name": "fit", "namespace": "team-a", "uid": "f"}}
+    owned = pod("team-a", "fit-0", "train")
+    owned["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": kind, "name": "fit", "uid": "f"}]
+    assert [] == snapshot_of(owner, owned).problems
+    assert "1 object of an unsupported kind" in snapshot_of(owner).problems[0].what
+
+
 @pytest.mark.parametrize(
     ("change", "value", "expected"),
     [

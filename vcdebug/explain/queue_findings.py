@@ -30,8 +30,8 @@ from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.placement_constraints import silent_device_plugins
 from vcdebug.explain.plugins import QuotaExplainer, explainer_for
-from vcdebug.explain.queue_tree import broken_tree_finding
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
+from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
@@ -39,42 +39,17 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
-from vcdebug.model.queue import ELASTIC, OPEN
+from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.input_problems import circle_of_queues
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
-from vcdebug.releases.queues import RECLAIM_WHOLE_REQUEST
+from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, RECLAIM_WHOLE_REQUEST
+from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.workloads import next_pods_of
-
-
-def guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
-    """A sentence about queues whose unused guarantees reserve what this queue lacks; empty for none."""
-    name = limit.first_dimension
-    parts = [
-        f"queue {queue} is guaranteed {guaranteed} and uses {used}"
-        for queue, amounts in unmet_guarantees(view, plugin, limit, seq).items()
-        for guaranteed, used in [format_amounts_apart(name, *amounts)]
-    ]
-    total = format_named_amount(name, view.session.total_resource.get(name))
-    return (f"Of the cluster's {total}, {join_names(parts)}.",) if parts else ()
-
-
-def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
-    """Other queue → (guaranteed, allocated) in the exceeded dimension, for queues below their guarantee."""
-    if limit.is_capability or not limit.exceeded_dimensions:
-        return {}
-    state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
-    unmet: dict[QueueName, tuple[float, float]] = {}
-    for queue, guaranteed in queue_index.guaranteed_amounts(view.recording):
-        has_figures = queue in state.books.get(plugin, {})
-        allocated = state.plugin_amount(plugin, queue, "allocated").get(name) if has_figures else 0.0
-        # The queue's own guarantee is available to the queue.
-        if queue != limit.queue and guaranteed.get(name) > max(allocated, 0.0):
-            unmet[queue] = (guaranteed.get(name), allocated)
-    return unmet
 
 
 def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
@@ -460,3 +435,52 @@ def too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -
     fixed = f"fixed in {join_names(RECLAIM_WHOLE_REQUEST.fixed_in)}"
     release = recording.snapshot.release.display_name()
     return f"holds less than {task.name} asks for ({figures}); {release} requires more ({fixed})"
+
+
+BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
+    Advice.queue_admin(
+        "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
+    ),
+    Advice.for_owner("List what is missing: vcdebug inspect."),
+)
+
+
+@per_recording()
+def tree_fault(recording: Recording) -> str:
+    """The error in capacity's queue tree; empty if the tree is valid."""
+    return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
+
+
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
+    """The finding about an invalid queue tree, with which capacity rejects everything; None for a valid one."""
+    fault = tree_fault(view.recording)
+    if not fault:
+        return None
+    circle, advice = circle_of_queues(view.recording), BROKEN_TREE_ADVICE
+    facts = [f"{capitalize_first(text)}." for text in (fault, circle_text(circle) if circle else "") if text]
+    if over := next(queue_index.oversized_capabilities(view.recording), None):
+        name, queue = over.resource, over.queue
+        capability, maximum = format_amounts_apart(name, over.stated_amount, over.ancestor_limit)
+        bound = f"its parent {over.ancestor}" if over.ancestor else "the cluster"
+        stated = f"Queue {queue} states capability {capability} {name}, and {bound} has {maximum}"
+        facts = [f"{stated}{_unread_root_limit(view.recording, over)}.", *facts]
+        change = f"Queue {queue}: capability.{name} {capability} -> {maximum}."
+        edit = f"Queue/{queue}:spec.capability{field_step(name)}={amount_text.quantity_text(name, over.ancestor_limit)}"
+        advice = (Advice.queue_admin(change, edit), advice[0])
+    if circle:
+        edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
+        advice = (Advice.queue_admin(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
+    reason = f"{plugin} rejects every job because of an error in the queue tree"
+    evidence = (Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
+    return view.pending(QUEUE_TREE_BROKEN, reason, {}, evidence, advice, facts=tuple(facts))
+
+
+def _unread_root_limit(recording: Recording, over: queue_index.OversizedCapability) -> str:
+    """`: that of queue root, 800 in its spec, does not count …`: empty if the root states none or it counts."""
+    root = recording.session.queues.get(ROOT_QUEUE)
+    stated = Resource.from_list((root.capability if root is not None else None) or {}).get(over.resource)
+    if over.ancestor or not stated or not recording.snapshot.release.has_older_form(CAPACITY_ROOT_ALWAYS_CLUSTER):
+        return ""
+    amount, change = amount_text.format_amount(over.resource, stated), CAPACITY_ROOT_ALWAYS_CLUSTER
+    read = f"from {join_names(change.fixed_in)} on it does, {change.pull}"
+    return f" (capability {amount} of queue {ROOT_QUEUE} does not count: {read})"

@@ -6,6 +6,8 @@ from itertools import chain, combinations
 from math import fsum
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import (
     count_noun,
@@ -36,6 +38,7 @@ from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocate
 from vcdebug.recording.effects import evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
+from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER
 from vcdebug.snapshot.manifest import key_of, owner_keys, owner_names, spec_of
 
 
@@ -468,3 +471,29 @@ def not_above_share(
     free = f"Free resources or add nodes; weights cannot help, since {join_names(queues)} {verb}."
     advice = Advice.queue_admin(free) if satisfied else smaller(view, queues)
     return VetoReason("; ".join(parts[:2]), numbers, (advice,), tuple(lines))
+
+
+class OversizedCapability(Struct, frozen=True):
+    """A capability that exceeds that of the ancestor `ancestor`; without one, what the cluster has."""
+
+    queue: QueueName
+    resource: str
+    stated_amount: float
+    ancestor_limit: float
+    ancestor: QueueName
+
+
+def oversized_capabilities(recording: Recording) -> Iterator[OversizedCapability]:
+    """Yields each capability that exceeds that of the nearest ancestor with a limit."""
+    total = recording.session.total_resource
+    skips_root = recording.snapshot.release.has_older_form(CAPACITY_ROOT_ALWAYS_CLUSTER)
+    for queue in recording.session.queues.values():
+        ancestors = queue_and_ancestors(recording, queue)[1:]
+        counted = [one for one in ancestors if not skips_root or one.name != ROOT_QUEUE]
+        limits = [(ancestor.name, Resource.from_list(ancestor.capability or {})) for ancestor in counted]
+        capability = Resource.from_list(queue.capability or {}) if queue.name != ROOT_QUEUE else Resource()
+        for resource, value in capability.items():
+            ancestor_limits = ((name, limit.get(resource)) for name, limit in limits if limit.get(resource) > 0)
+            name, maximum = next(ancestor_limits, ("", total.get(resource)))
+            if value > maximum > 0:
+                yield OversizedCapability(queue.name, resource, value, maximum, name)

@@ -16,7 +16,7 @@ from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
-from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name
+from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, metadata_of, object_in, owners_of, workload_key
 from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, ProblemReport
 from vcdebug.snapshot.schema import slim_manifest
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
@@ -44,6 +44,7 @@ _UNREAD_EFFECTS = {
     "DaemonSet": "only its existing pods are used",
 }
 _UNREAD_EFFECT = "the scheduler does not read this kind"
+_OWNED = ("Pod", "PodGroup", "ReplicaSet", "StatefulSet")
 
 
 UNREAD_KIND = "of an unsupported kind"
@@ -74,7 +75,7 @@ class GatheredObjects:
         """Texts of device configurations: (file, text)."""
         self.workloads: dict[str, WorkloadFacts] = {}
         """`namespace/Kind name` → facts from an operator's object about its pods."""
-        self._unknown: dict[str, tuple[str, str, int]] = {}
+        self._unknown: dict[str, tuple[str, str, list[str]]] = {}
         self._watched: dict[tuple[object, str], Manifest] = {}
         """The last state of each object of a watch, by kind and name."""
 
@@ -240,7 +241,7 @@ class GatheredObjects:
             facts = facts_by_name([manifest])
             self.workloads |= facts
             if not facts:
-                self._count_unknown(kind, api_version, file)
+                self._count_unknown(manifest, file)
             return
         if row.settings:
             self.settings.setdefault(kind, []).append((file, manifest))
@@ -261,18 +262,35 @@ class GatheredObjects:
         self.objects.setdefault(kind, []).append(manifest)
         self.files.setdefault(kind, []).append(file)
 
-    def _count_unknown(self, kind: str, api_version: Any, file: str) -> None:
-        kind_text = kind if kind not in KIND_BY_NAME else f"{kind} ({api_version})"
+    def _count_unknown(self, manifest: Manifest, file: str) -> None:
+        kind = manifest["kind"]
+        kind_text = kind if kind not in KIND_BY_NAME else f"{kind} ({manifest.get('apiVersion')})"
         kind_text = kind_text if len(kind_text) < 80 and kind_text.isprintable() else repr(kind_text[:80])
-        _, first, count = self._unknown.get(kind_text, (kind, file, 0))
-        self._unknown[kind_text] = (kind, first, count + 1)
+        _, _, keys = self._unknown.setdefault(kind_text, (kind, file, []))
+        metadata = object_in(manifest.get("metadata"))
+        keys.append(workload_key(metadata.get("namespace"), kind, metadata.get("name")))
 
     def note_unknown_kinds(self, also: Mapping[str, Sequence[Manifest]] | None = None) -> None:
-        """Add one Problem for each kind that the replay does not read; `also` are further objects by kind."""
+        """Add one Problem for each kind that the replay does not read; `also` are further objects by kind.
+
+        Owners of objects that are read lack nothing: a batch Job with its pods, a LeaderWorkerSet.
+        """
         further = {kind: (kind, self.files[kind][0], len(manifests)) for kind, manifests in (also or {}).items()}
-        for kind_text, (kind, file, count) in {**self._unknown, **further}.items():
-            effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
-            self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=kind_text)
+        owned = (each for kind in _OWNED for each in self.objects.get(kind, ())) if self._unknown else ()
+        owners = {
+            workload_key(metadata_of(each).get("namespace"), owner.get("kind"), owner.get("name"))
+            for each in owned
+            for owner in owners_of(each)
+        }
+        unknown = {
+            text: (kind, file, len([key for key in keys if key not in owners]))
+            for text, (kind, file, keys) in self._unknown.items()
+        }
+        for kind_text, (kind, file, count) in {**unknown, **further}.items():
+            if count:
+                effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
+                fault = f"{count_noun(count, 'object')} {UNREAD_KIND}"
+                self.report.add_problem(fault, effect, file=file, object=kind_text)
 
 
 def object_name(manifest: Manifest) -> str:

@@ -15,10 +15,10 @@ from vcdebug.explain.queue_index import (
     find_left_behind,
     has_ended,
     idle_owners,
+    oversized_capabilities,
     queue_and_ancestors,
     queues_above_deserved,
 )
-from vcdebug.explain.queue_tree import oversized_capabilities
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo

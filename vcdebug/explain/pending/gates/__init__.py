@@ -14,7 +14,7 @@ NOT_IN_SESSION = "vcdebug.explain.pending.gates.not_in_session:not_in_session"
 """For jobs and pods outside the session: `(recording, subject) -> Finding`."""
 ALREADY_PLACED = (
     "vcdebug.explain.pending.gates.other_groups:ended_workload",
-    "vcdebug.explain.pending.gates.other_groups:scaled_down",
+    "vcdebug.explain.pending.gates.validity:scaled_down",
     "vcdebug.explain.pending.gates.placed:phantom_pipelined",
     "vcdebug.explain.pending.gates.placed:placed_job",
     "vcdebug.explain.pending.gates.admission:admitted",
@@ -24,7 +24,7 @@ PRECONDITIONS = (
     "vcdebug.explain.pending.gates.validity:all_hidden",
     "vcdebug.explain.pending.gates.other_groups:pods_elsewhere",
     "vcdebug.explain.pending.gates.other_groups:unused_group",
-    "vcdebug.explain.pending.gates.other_groups:pods_outside",
+    "vcdebug.explain.pending.gates.validity:pods_outside",
     "vcdebug.explain.pending.gates.admission:admission",
     "vcdebug.explain.pending.gates.validity:validity",
     "vcdebug.explain.pending.gates.validity:gated_job",

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline, required_pods
-from vcdebug.explain.job_view import OPERATORS, JobView, Operator, ungrouped_pods, workloads_of
-from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence, other_scheduler_finding
+from vcdebug.explain.job_view import OPERATORS, JobView, Operator, workloads_of
+from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
+from vcdebug.explain.pending.gates.validity import reservation_words
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
@@ -21,7 +22,6 @@ from vcdebug.model.pod_group import INQUEUE, PENDING, PodGroup
 from vcdebug.model.task import ALLOCATED_CLASS, TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
@@ -341,7 +341,7 @@ def unused_group(view: JobView) -> Finding | None:
         why = f"It was made for {owner}, and its pods do not name it in annotation"
         edits = (f"Pod/{task.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}" for task in users)
         advice = Advice.for_owner(f"Create {names} with PodGroup {group.name} as {GROUP_ANNOTATION}.", *edits)
-    state = f"It is {_reservation(view)} of queue {view.queue.name}{_waiting_words(view)}."
+    state = f"It is {reservation_words(view)} of queue {view.queue.name}{_waiting_words(view)}."
     reason, numbers = f"{names} {verb_for(len(users), 'names')} {others}", counts({"pods.valid": 0})
     headline = CauseHeadline(f"PodGroup {view.job.uid}", "has no pods", reason)
     evidence = opening_evidence(view.recording, f"{names} {verb_for(len(users), 'is')} in {others}")
@@ -355,19 +355,6 @@ def _pods_in_other_groups(view: JobView) -> list[TaskInfo]:
     tasks = view.recording.timeline.tasks.values() if owners and not view.tasks else ()
     own = [one for one in tasks if one.job and owners & {each.get("uid") for each in owners_of(one.pod.manifest)}]
     return [one for one in own if MADE_GROUP_PREFIX in f"{view.job.name} {one.job}"]
-
-
-def pods_outside(view: JobView) -> Finding | None:
-    """The finding if the workload of a PodGroup without pods has pods of another scheduler; else None."""
-    group, names = view.job.pod_group, view.recording.snapshot.flags.scheduler_names
-    owners = owners_of(group.manifest) if not view.tasks else ()
-    for owner, key in zip(owners, owner_keys(group.manifest), strict=False):
-        pods = [pod for pod in ungrouped_pods(view.recording).get(key, ()) if pod.scheduler_name not in names]
-        if pods:
-            kind = str(owner.get("kind"))
-            fact = f"They do not name its PodGroup {group.name}, which has no pods, is {_reservation(view)}."
-            return other_scheduler_finding(view.recording, f"{kind} {key}", pods, kind, fact)
-    return None
 
 
 def ended_workload(view: JobView) -> Finding | None:
@@ -391,35 +378,13 @@ def ended_workload(view: JobView) -> Finding | None:
                 advice = [Advice.for_owner(f"Delete the job, and with it its pods: {command}."), *advice]
             # The PodGroup of an ended Volcano Job is Completed; other phases are open to admission.
             elif view.recording.timeline.opening_phases[view.job.uid] in ("", PENDING, INQUEUE):
-                reason += f"; PodGroup {group.name} is left {_reservation(view)}"
+                reason += f"; PodGroup {group.name} is left {reservation_words(view)}"
                 ended_facts = [*_left_group_facts(view), *ended_facts]
                 advice.append(_deletion(view))
             headline = CauseHeadline(f"{kind} {group.namespace}/{name}", "has ended", reason)
             evidence = opening_evidence(view.recording, "the session opens with the PodGroup of an ended workload")
             return Finding(Cause.PLACES, headline, {}, evidence, tuple(advice), facts=tuple(ended_facts))
     return None
-
-
-def scaled_down(view: JobView) -> Finding | None:
-    """The finding if all pods of the job are terminating and their ReplicaSet or StatefulSet asks for none."""
-    opening, snapshot = view.recording.timeline.opening_tasks, view.recording.snapshot
-    kinds = [one for kind in ("ReplicaSet", "StatefulSet") for one in snapshot.objects_of(kind)]
-    asked = {key_of(one): spec_of(one).get("replicas") for one in kinds}
-    owner = next((key for key in owner_keys(view.job.pod_group.manifest) if asked.get(key) == 0), "")
-    leaving = [task for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
-    if not owner or not leaving or len(leaving) < len(view.tasks):
-        return None
-    names, verb = join_names(task.name for task in leaving), verb_for(len(leaving), "is")
-    reason = f"it asks for 0 pods, and {names} {verb} terminating"
-    ends = max(str(metadata_of(task.pod.manifest).get("deletionTimestamp") or "") for task in leaving)
-    fact = "Terminating pods do not count toward minMember"
-    change = PODGROUP_PHASE_RELEASING
-    if view.recording.snapshot.release.has_older_form(change):
-        phase = "the PodGroup falls back to Inqueue and NotEnoughResources, although no room is short"
-        fact += f", so {phase} (fixed in {join_names(change.fixed_in)}, {change.pull})"
-    facts = (f"{fact}.", f"This ends with the pods, at {ends} at the latest.")
-    evidence = opening_evidence(view.recording, "the session opens with pods that are terminating")
-    return Finding(Cause.PLACES, CauseHeadline(owner, "has no pod to schedule", reason), {}, evidence, facts=facts)
 
 
 def _left_group_facts(view: JobView) -> Iterator[str]:
@@ -449,13 +414,6 @@ def _left_pods(view: JobView) -> Iterator[str]:
         uses = format_resource(sum_resources(task.resreq for task in left))
         nodes = join_names(dict.fromkeys(task.node_name for task in left))
         yield f"{join_names(task.name for task in left)} still {verb_for(len(left), 'runs')} on {nodes}, with {uses}."
-
-
-def _reservation(view: JobView) -> str:
-    """`Inqueue and reserves 3 cpu`: the phase of a PodGroup without running pods, and its minResources."""
-    group, reserved = view.job.pod_group, view.job.get_min_resources()
-    amount = "" if reserved.is_empty() or group.phase != INQUEUE else f" and reserves {format_resource(reserved)}"
-    return f"{group.phase or PENDING}{amount}"
 
 
 class _PodsElsewhere(Struct, frozen=True):

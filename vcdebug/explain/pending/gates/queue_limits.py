@@ -12,7 +12,6 @@ from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Findi
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.queue_tree import broken_tree_finding, tree_fault
 from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq
@@ -43,7 +42,7 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
         reduce = f"Request less: the whole cluster has {total}, and no other job uses any of it."
         return Advice.for_owner(reduce), Advice.add_nodes()
-    if guaranteed_queues := queue_findings.unmet_guarantees(view, plugin, limit, seq):
+    if guaranteed_queues := _unmet_guarantees(view, plugin, limit, seq):
         lower = f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."
         return Advice.queue_admin(lower), Advice.add_nodes()
     larger = queue_findings.quota_explainer(plugin).larger(view)
@@ -115,7 +114,7 @@ def not_allocatable_finding(
 ) -> Finding:
     """The finding for a queue that may not allocate the task; `after` is the fact that evictions would make room."""
     plugin = event.plugin
-    tree_finding = broken_tree_finding(view, seq, plugin)
+    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
     quota, limit = queue_findings.quota_explainer(plugin), room_limit(view, plugin, seq, task)
@@ -183,7 +182,7 @@ def _iter_limit_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq, e
     yield from queue_findings.gang_request_facts(view, limit)
     yield from queue_findings.sibling_facts(view, seq, plugin, limit)
     yield from () if deadlocked else holders
-    yield from queue_findings.guarantee_facts(view, plugin, limit, seq)
+    yield from _guarantee_facts(view, plugin, limit, seq)
 
 
 def _rejected_jobs_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
@@ -205,7 +204,7 @@ MAX_NAMED_NODES = 3
 
 def is_limited_by_cluster(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> bool:
     """Whether the limit for which a queue was refused is the whole cluster in each dimension that it exceeds."""
-    if tree_fault(view.recording):
+    if queue_findings.tree_fault(view.recording):
         return False
     limit = room_limit(view, event.plugin, seq, task)
     names = limit.exceeded_dimensions
@@ -224,7 +223,7 @@ def dimension_over_limit(view: JobView, limit: QueueCheck) -> str:
 def impossible_refusal(view: JobView) -> tuple[Seq, HookEvent] | None:
     """(event, call) that refused a pod which its queue can never hold and the gang needs; None without one."""
     ready_count, unbound = view.job.ready_task_num(), queue_findings.unbound_tasks(view)
-    refusals = allocatable_refusals(view) if not tree_fault(view.recording) else []
+    refusals = allocatable_refusals(view) if not queue_findings.tree_fault(view.recording) else []
     for seq, event in refusals:
         task = view.tasks.get(event.task)
         # The gang can start without this pod, so its refusal does not make the job impossible.
@@ -288,7 +287,7 @@ def _share_facts(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, ..
 def not_preemptive_finding(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
     """The finding if the queue may not reclaim: it would exceed its deserved amount or its limit."""
     plugin, queue = event.plugin, view.queue.name
-    tree_finding = broken_tree_finding(view, seq, plugin)
+    tree_finding = queue_findings.broken_tree_finding(view, seq, plugin)
     if tree_finding is not None:
         return tree_finding
     tasks = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
@@ -396,3 +395,30 @@ def _format_weight(view: JobView, plugin: str) -> str:
         return ""
     # proportion divides the cluster among the queues with jobs only.
     return f" by weight {view.queue.weight} of {queue_index.weight_of_used_queues(view.recording)}"
+
+
+def _guarantee_facts(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[str, ...]:
+    """A sentence about queues whose unused guarantees reserve what this queue lacks; empty for none."""
+    name = limit.first_dimension
+    parts = [
+        f"queue {queue} is guaranteed {guaranteed} and uses {used}"
+        for queue, amounts in _unmet_guarantees(view, plugin, limit, seq).items()
+        for guaranteed, used in [format_amounts_apart(name, *amounts)]
+    ]
+    total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
+    return (f"Of the cluster's {total}, {join_names(parts)}.",) if parts else ()
+
+
+def _unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
+    """Other queue → (guaranteed, allocated) in the exceeded dimension, for queues below their guarantee."""
+    if limit.is_capability or not limit.exceeded_dimensions:
+        return {}
+    state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
+    unmet: dict[QueueName, tuple[float, float]] = {}
+    for queue, guaranteed in queue_index.guaranteed_amounts(view.recording):
+        has_figures = queue in state.books.get(plugin, {})
+        allocated = state.plugin_amount(plugin, queue, "allocated").get(name) if has_figures else 0.0
+        # The queue's own guarantee is available to the queue.
+        if queue != limit.queue and guaranteed.get(name) > max(allocated, 0.0):
+            unmet[queue] = (guaranteed.get(name), allocated)
+    return unmet

@@ -7,7 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, format_resource, join_names, verb_for
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
@@ -22,7 +22,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
+from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, ungrouped_pods, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
@@ -30,14 +30,16 @@ from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quot
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
-from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
+from vcdebug.model.pod_group import INQUEUE, PENDING, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.cluster_overview import other_invalid_jobs
+from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     annotations_of,
     key_of,
+    metadata_of,
     name_of,
     object_list,
     owner_keys,
@@ -60,6 +62,53 @@ def all_hidden(view: JobView) -> Finding | None:
     return other_scheduler_finding(view.recording, view.job.uid, hidden_pods) if hidden_pods else None
 
 
+def pods_outside(view: JobView) -> Finding | None:
+    """The finding if the workload of a PodGroup without pods has pods of another scheduler; else None."""
+    group, names = view.job.pod_group, view.recording.snapshot.flags.scheduler_names
+    owners = owners_of(group.manifest) if not view.tasks else ()
+    for owner, key in zip(owners, owner_keys(group.manifest), strict=False):
+        # A Pod that owns the others, such as the leader of a LeaderWorkerSet, is one of them.
+        own = [
+            one for one in view.recording.snapshot.objects_of("Pod") if (owner.get("kind"), key) == ("Pod", key_of(one))
+        ]
+        owned = (*map(Pod, own), *ungrouped_pods(view.recording).get(key, ()))
+        pods = [pod for pod in owned if pod.scheduler_name not in names]
+        if pods:
+            kind = str(owner.get("kind"))
+            fact = f"They do not name its PodGroup {group.name}, which has no pods, is {reservation_words(view)}."
+            return other_scheduler_finding(view.recording, f"{kind} {key}", pods, kind, fact)
+    return None
+
+
+def reservation_words(view: JobView) -> str:
+    """`Inqueue and reserves 3 cpu`: the phase of a PodGroup without running pods, and its minResources."""
+    group, reserved = view.job.pod_group, view.job.get_min_resources()
+    amount = "" if reserved.is_empty() or group.phase != INQUEUE else f" and reserves {format_resource(reserved)}"
+    return f"{group.phase or PENDING}{amount}"
+
+
+def scaled_down(view: JobView) -> Finding | None:
+    """The finding if all pods of the job are terminating and their ReplicaSet or StatefulSet asks for none."""
+    opening, snapshot = view.recording.timeline.opening_tasks, view.recording.snapshot
+    kinds = [one for kind in ("ReplicaSet", "StatefulSet") for one in snapshot.objects_of(kind)]
+    asked = {key_of(one): spec_of(one).get("replicas") for one in kinds}
+    owner = next((key for key in owner_keys(view.job.pod_group.manifest) if asked.get(key) == 0), "")
+    leaving = [task for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
+    if not owner or not leaving or len(leaving) < len(view.tasks):
+        return None
+    names, verb = join_names(task.name for task in leaving), verb_for(len(leaving), "is")
+    reason = f"it asks for 0 pods, and {names} {verb} terminating"
+    ends = max(str(metadata_of(task.pod.manifest).get("deletionTimestamp") or "") for task in leaving)
+    fact = "Terminating pods do not count toward minMember"
+    change = PODGROUP_PHASE_RELEASING
+    if view.recording.snapshot.release.has_older_form(change):
+        phase = "the PodGroup falls back to Inqueue and NotEnoughResources, although no room is short"
+        fact += f", so {phase} (fixed in {join_names(change.fixed_in)}, {change.pull})"
+    facts = (f"{fact}.", f"This ends with the pods, at {ends} at the latest.")
+    evidence = opening_evidence(view.recording, "the session opens with pods that are terminating")
+    return Finding(Cause.PLACES, CauseHeadline(owner, "has no pod to schedule", reason), {}, evidence, facts=facts)
+
+
 def validity(view: JobView) -> Finding | None:
     """The finding about gang's JobValid; None if the job is valid."""
     calls = view.calls_about(JOB_VALID.upstream)
@@ -74,7 +123,7 @@ def validity(view: JobView) -> Finding | None:
     evictions = evictions_by_victim(view.recording).get(view.job.uid)
     if evictions and calls[0][1].result is None:
         return _lost_pods_finding(view, valid, evictions)
-    if not view.tasks and job.pod_group.phase in WAITING_PHASES:
+    if not view.tasks and (job.pod_group.phase in WAITING_PHASES or pods_outside(view)):
         return None
     said = tuple(Evidence(seq, f"gang: {event.result['message']}") for seq, event in failures[-1:])
     return _invalid_finding(view, valid, said or opening_evidence(view.recording, "the job has no pods"))

@@ -373,21 +373,6 @@ def test_pods_that_an_operator_left_to_another_scheduler_are_named(
     assert (on != "" and kind == "Workflow") is ("Nothing has to change if default-scheduler is meant" in advice)
 
 
-def test_a_leader_that_owns_the_pod_group_is_one_of_the_pods_of_another_scheduler() -> None:
-    plain = pods("lws", 3, on="n1")
-    for each in plain:
-        each["metadata"]["annotations"].pop("scheduling.k8s.io/group-name")
-        each["spec"]["schedulerName"] = "default-scheduler"
-    group = pod_group("lws-pg", min_member=3)
-    for each in (*plain[1:], group):
-        owner = {"kind": "Pod", "name": "lws-0", "uid": plain[0]["metadata"]["uid"]}
-        each["metadata"]["ownerReferences"] = [owner]
-    found = explain_by_name(replay_cycle(cluster(node("n1"), group, plain)), "default/lws-pg")
-    assert "Pod default/lws-0 is not scheduled by Volcano: 3 pods use schedulerName default-scheduler" in found.sentence
-    # Its pods exist: no controller has to be asked why it created none.
-    assert 1 == len(found.advice_texts)
-
-
 COMPLETE = {"conditions": [{"type": "Running", "status": "False"}, {"type": "Succeeded", "status": "True"}]}
 
 

@@ -6,7 +6,10 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.pending.test_component_reports import volcano_job
-from tests.pending.test_workloads import ENQUEUE, explained, owned
+from tests.pending.test_workloads import ENQUEUE, LACKS, explained, owned
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.snapshot import Manifest
 
 ANNOTATION, LABEL = "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"
 
@@ -141,3 +144,40 @@ def test_what_a_quota_limits_and_a_container_does_not_state_is_named(
     fact = f"ResourceQuota q limits {limited}, which container main does not state: "
     assert told is any(one.startswith(fact) for one in found.dominant.facts)
     assert told is any(words.startswith(f"State {limited} for each container") for words in found.advice_texts)
+
+
+@pytest.mark.parametrize("pods_too", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "above", "named"),
+    [("ReplicaSet", "Deployment web", "Deployment web"), ("StatefulSet", "", "StatefulSet x")],
+)
+def test_a_queue_that_only_the_controller_of_the_pods_states_is_said_not_to_count(
+    kind: str, above: str, named: str, *, pods_too: bool
+) -> None:
+    mine = owned([pod_group("podgroup-x"), *pods("podgroup-x", 1, cpu="6")], kind, "x")
+    if pods_too:
+        mine[0]["spec"]["queue"] = mine[1]["metadata"]["annotations"][ANNOTATION] = "test"
+    maker: Manifest = {"kind": kind, "apiVersion": "apps/v1", "spec": {"replicas": 1}}
+    maker["metadata"] = {"name": "x", "namespace": "default", "uid": "x", "annotations": {ANNOTATION: "test"}}
+    if above:
+        owned([maker], *above.split())
+    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
+    found = explained(cluster(node("n1"), queue("default"), queue("test"), maker, mine, full), "default/podgroup-x")
+    assert pods_too is not (f"{named} names queue test, but {LACKS}." in found.dominant.facts)
+    step = f"Put annotation {ANNOTATION}: test on the pods of {named} (their template)."
+    assert pods_too is not (step in found.advice_texts)
+
+
+def test_a_leader_that_owns_the_pod_group_is_one_of_the_pods_of_another_scheduler() -> None:
+    plain = pods("lws", 3, on="n1")
+    for each in plain:
+        each["metadata"]["annotations"].pop("scheduling.k8s.io/group-name")
+        each["spec"]["schedulerName"] = "default-scheduler"
+    group = pod_group("lws-pg", min_member=3)
+    for each in (*plain[1:], group):
+        owner = {"kind": "Pod", "name": "lws-0", "uid": plain[0]["metadata"]["uid"]}
+        each["metadata"]["ownerReferences"] = [owner]
+    found = explain_by_name(replay_cycle(cluster(node("n1"), group, plain)), "default/lws-pg")
+    assert "Pod default/lws-0 is not scheduled by Volcano: 3 pods use schedulerName default-scheduler" in found.sentence
+    # Its pods exist: no controller has to be asked why it created none.
+    assert 1 == len(found.advice_texts)

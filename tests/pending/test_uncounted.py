@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
+from tests.debugger.test_remedies import proven
+from tests.pending.test_workloads import HIERARCHY
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
@@ -170,3 +172,19 @@ def test_why_a_bound_pod_that_may_not_be_evicted_does_not_run_is_quoted(reporter
     found = explained(cluster(node("n1"), queues, group, bound, wants, [event] if reporter else [], conf=conf))
     assert "1 pod is there: 1 Bound (only Running pods can be evicted)." in found.full_text
     assert told is ('about Pod old-0: FailedMount "mount.nfs: Connection timed out"' in found.full_text)
+
+
+@pytest.mark.parametrize(("release", "stated", "told"), [("v1.12.0", "800", True), ("v1.12.0", "", False)])
+def test_a_limit_of_the_root_is_said_not_to_count_in_releases_that_take_the_clusters_total(
+    release: str, stated: str, told: bool
+) -> None:
+    root = queue("root", capability={"cpu": stated}) if stated else queue("root")
+    leaf = queue("leaf", parent="root", capability={"cpu": "50"})
+    waits = [pod_group("j", queue="leaf"), *pods("j", 1)]
+    snapshot = snapshot_at_release(cluster(node("n1", cpu="10"), root, leaf, waits, conf=HIERARCHY), release)
+    found = explained(snapshot)
+    unread = " (capability 800 of queue root does not count: from v1.13.0 on it does, #4354)" if told else ""
+    assert f"Queue leaf states capability 50 cpu, and the cluster has 10{unread}." == found.dominant.facts[0]
+    assert "Queue leaf: capability.cpu 50 -> 10" == next(iter(proven(snapshot, "default/j")))
+    # Newer releases read the root's own limit.
+    assert "queue-tree-broken" != explained(snapshot_at_release(snapshot, "v1.13.0")).cause_code or not told

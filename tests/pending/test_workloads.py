@@ -14,7 +14,6 @@ from vcdebug.explain.job_view import find_subject
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
-from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -122,22 +121,6 @@ def test_a_capability_above_that_of_its_parent_is_named_and_lowered(
     assert "queue-tree-broken" == found.cause_code
     assert found.dominant.facts[0].startswith("Queue leaf states capability ")
     assert f"Queue leaf: capability.{resource} " in next(iter(proven(snapshot, "default/j")))
-
-
-@pytest.mark.parametrize(("release", "stated", "told"), [("v1.12.0", "800", True), ("v1.12.0", "", False)])
-def test_a_limit_of_the_root_is_said_not_to_count_in_releases_that_take_the_clusters_total(
-    release: str, stated: str, told: bool
-) -> None:
-    root = queue("root", capability={"cpu": stated}) if stated else queue("root")
-    leaf = queue("leaf", parent="root", capability={"cpu": "50"})
-    waits = [pod_group("j", queue="leaf"), *pods("j", 1)]
-    snapshot = snapshot_at_release(cluster(node("n1", cpu="10"), root, leaf, waits, conf=HIERARCHY), release)
-    found = explained(snapshot)
-    unread = " (capability 800 of queue root does not count: from v1.13.0 on it does, #4354)" if told else ""
-    assert f"Queue leaf states capability 50 cpu, and the cluster has 10{unread}." == found.dominant.facts[0]
-    assert "Queue leaf: capability.cpu 50 -> 10" == next(iter(proven(snapshot, "default/j")))
-    # Newer releases read the root's own limit.
-    assert "queue-tree-broken" != explained(snapshot_at_release(snapshot, "v1.13.0")).cause_code or not told
 
 
 def starving(**switches: dict[str, str]) -> Snapshot:
@@ -391,31 +374,6 @@ def test_another_queue_that_only_the_owner_names_comes_first_and_is_the_first_fi
     found = explained(snapshot, f"default/{group}")
     assert bool(fact) is any(line.repairs for line in found.advised)
     assert bool(fact) is "".join(found.dominant.facts[:1]).endswith(fact or "names queue")
-
-
-ANNOTATION = "scheduling.volcano.sh/queue-name"
-
-
-@pytest.mark.parametrize("pods_too", [False, True])
-@pytest.mark.parametrize(
-    ("kind", "above", "named"),
-    [("ReplicaSet", "Deployment web", "Deployment web"), ("StatefulSet", "", "StatefulSet x")],
-)
-def test_a_queue_that_only_the_controller_of_the_pods_states_is_said_not_to_count(
-    kind: str, above: str, named: str, *, pods_too: bool
-) -> None:
-    mine = owned([pod_group("podgroup-x"), *pods("podgroup-x", 1, cpu="6")], kind, "x")
-    if pods_too:
-        mine[0]["spec"]["queue"] = mine[1]["metadata"]["annotations"][ANNOTATION] = "test"
-    maker: Manifest = {"kind": kind, "apiVersion": "apps/v1", "spec": {"replicas": 1}}
-    maker["metadata"] = {"name": "x", "namespace": "default", "uid": "x", "annotations": {ANNOTATION: "test"}}
-    if above:
-        owned([maker], *above.split())
-    full = [pod_group("old", phase="Running"), *pods("old", 1, cpu="8", on="n1")]
-    found = explained(cluster(node("n1"), queue("default"), queue("test"), maker, mine, full), "default/podgroup-x")
-    assert pods_too is not (f"{named} names queue test, but {LACKS}." in found.dominant.facts)
-    step = f"Put annotation {ANNOTATION}: test on the pods of {named} (their template)."
-    assert pods_too is not (step in found.advice_texts)
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -241,7 +241,7 @@ def partial_gang_facts(view: JobView, ready: int, *, is_short: bool) -> Iterator
     yield f"{runs}{lost}; {action} evicts single pods, and minMember protects none of a gang ({GANG}: {switch} false)."
     change = join_names(GANG_EVICTION.fixed_in)
     whole = f"{GANG}{action} in place of {action} evicts whole gangs, or pods above minMember (from {change} on)"
-    words = f"So that no gang is left in part: {whole}; or {GANG} with {switch}: true, which protects minMember."
+    words = f"So that no gang is left incomplete: {whole}; or {GANG} with {switch}: true, which protects minMember."
     yield Advice.from_outside(words, AdviceHarm.CLUSTER)
 
 

@@ -31,7 +31,7 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of
-from vcdebug.snapshot.quantity import BINARY_SUFFIXES, QuantityError, binary_text, nano_text, nano_value
+from vcdebug.snapshot.quantity import BINARY_SUFFIXES, QuantityError, nano_value, text_like
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 LOOPBACK = "127.0.0.1"
@@ -258,8 +258,6 @@ def _moved_times(value: Json, ago: timedelta, key: str = "") -> Json:
 # Amounts of pods in the canonical form in which a real API server serves them.
 
 AMOUNT_FIELDS: Final = ("requests", "limits", "overhead")
-NANO: Final = 1_000_000_000
-KIBI: Final = 1024
 
 
 def canonical_pod(pod: JsonObject) -> JsonObject:
@@ -286,11 +284,9 @@ def _canonical_part(part: Json, *, amounts: bool = False) -> Json:
 def canonical_amount(text: str) -> str:
     """An amount with a binary suffix in whole units of the largest fitting suffix: binary, else decimal."""
     try:
-        nano = nano_value(text)
+        return text_like(nano_value(text), text)
     except QuantityError:
         return text
-    units, remainder = divmod(nano, NANO)  # exact: ints
-    return nano_text(nano) if remainder or units < KIBI else binary_text(units)
 
 
 # The handshake annotation between scheduler and vGPU device plugin; on loopback no plugin answers it.

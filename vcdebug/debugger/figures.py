@@ -43,7 +43,6 @@ OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     PLUGIN: (),
 }
 """Kind → figures that the session itself has, without any plugin."""
-MILLI: Final = 1000.0
 
 
 class Figure(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from vcdebug.errors import SchedulerPanic, blame_objects
-from vcdebug.model.pod import parse_bool
+from vcdebug.gomath import parse_bool
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release

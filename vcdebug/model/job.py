@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
+from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_names
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import SubJobId, TaskId
-from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
+from vcdebug.model.pod import PREEMPTABLE_KEY, revocable_zone
 from vcdebug.model.pod_group import PENDING, NetworkTopology, PodGroup, hard_tier_of
 from vcdebug.model.pod_resources import RequestSums
 from vcdebug.model.resource import Resource

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_names
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
-from vcdebug.model.pod import parse_bool
 from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import DECIMAL_INTEGER
+from vcdebug.gomath import DECIMAL_INTEGER, parse_bool
 from vcdebug.grouping import split_names
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, REVOCABLE_ZONE_KEY, JsonObject, annotations_of
@@ -21,17 +21,8 @@ QUEUE_GATE = "SchedulingGatesQueueAdmission"
 ENDED_PHASES = ("Succeeded", "Failed")
 """Phases of pods that have terminated."""
 
-_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
-_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _EMPTY: JsonObject = {}
 TaskSubject = tuple[tuple[str, str]]
-
-
-def parse_bool(text: str) -> bool | None:
-    """Go's ParseBool; None where it reports an error."""
-    if text in _TRUE:
-        return True
-    return False if text in _FALSE else None
 
 
 class Pod:

@@ -143,7 +143,7 @@ def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
     """The pod-level requests that count: none where the gate is off or the release ignores them."""
     if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
         return {}
-    requests: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
+    requests = _stated_requests(pod.spec)
     return {name: amount for name, amount in requests.items() if is_pod_level_resource(name)}
 
 
@@ -177,7 +177,7 @@ def _determine_container_reqs(
     status = resized.get(container.get("name", ""))
     if not status or status.get("resources") is None:
         return _stated_requests(container)
-    sources = [(status.get("resources") or {}).get("requests") or {}, status.get("allocatedResources") or {}]
+    sources = [_stated_requests(status), status.get("allocatedResources") or {}]
     if not infeasible:
         sources.insert(0, _stated_requests(container))
     return dict(largest_quantities(sources))

@@ -17,12 +17,9 @@ NumberedStatement = tuple[Seq, record.StatementEvent]
 NumberedCall = tuple[Seq, record.HookEvent]
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
 """Hooks that choose victims."""
-POST_VICTIM_POINTS = (
-    hooks.ALLOCATABLE.upstream,
-    hooks.SIMULATE_ALLOCATABLE.upstream,
-    hooks.PREDICATE.upstream,
-    hooks.SIMULATE_PREDICATE.upstream,
-)
+QUEUE_LIMIT_POINTS = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
+"""Hooks that ask whether the queue has room for a task."""
+POST_VICTIM_POINTS = (*QUEUE_LIMIT_POINTS, hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
 """Hooks that are called once the victims of a node are known."""
 
 

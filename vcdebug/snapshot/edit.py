@@ -327,9 +327,7 @@ def _child_node(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit
         raise _no_fields_error(node, step, edit)
     child = _find_entry(node, step.text)
     if child is None and edit.change == "delete":
-        raise edit.make_error(
-            f"{step.text} not found", step.position, _available_hint(key.value for key, _ in node.value)
-        )
+        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
     if child is not None and (edit.change == "delete" or child.tag != _NULL):
         return child
     # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
@@ -348,9 +346,7 @@ def _change_entry(node: yaml.MappingNode, step: PathStep, edit: Edit) -> None:
     elif present:
         node.value = [entry for place, entry in enumerate(node.value) if place not in present]
     else:
-        raise edit.make_error(
-            f"{step.text} not found", step.position, _available_hint(key.value for key, _ in node.value)
-        )
+        raise edit.make_error(f"{step.text} not found", step.position, _keys_hint(node))
 
 
 def _change_element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> None:

@@ -16,6 +16,7 @@ _SHAPE = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*)([+-]?[0-
 _MAX_INT64_DIGITS = 18
 _BINARY_DIGITS = 14
 _NANO = 9
+NANO_PER_UNIT = 10**9
 _BEYOND_INT64 = 400
 """A decimal exponent from which every amount is a multiple of 2^64, or less than one nano-unit."""
 
@@ -280,7 +281,7 @@ def text_like(nano: int, like: str) -> str:
     Upstream: apimachinery resource.Quantity.CanonicalizeBytes.
     """
     suffix = _split_quantity(like).suffix
-    units, fraction = divmod(nano, 10**_NANO)  # exact: ints
+    units, fraction = divmod(nano, NANO_PER_UNIT)  # exact: ints
     if suffix in BINARY_SUFFIXES[1:] and not fraction and abs(units) >= 1024:
         return binary_text(units)
     text = nano_text(nano)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_pairs
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
@@ -32,8 +33,6 @@ RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
 
 _DEFAULT_STANDS = "using the default"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
-_TRUE = ("1", "t", "T", "TRUE", "true", "True")
-_FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 class MetaSettings(Struct, frozen=True):
@@ -225,9 +224,7 @@ def _read_capture(value: Any) -> Provenance | None:
 def _read_boolean(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
-    if value in _TRUE or value in _FALSE:
-        return value in _TRUE
-    return None
+    return parse_bool(value) if isinstance(value, str) else None
 
 
 def _read_number(value: Any) -> int | None:

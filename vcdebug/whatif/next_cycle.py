@@ -85,7 +85,6 @@ def start_time(pod: Pod) -> datetime | None:
 
 
 FinishRule = Literal["none", "thirds"]
-FINISH_RULES: Final[tuple[FinishRule, ...]] = ("none", "thirds")
 RUNNING: Final = "Running"
 _PLAIN_NUMBER: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 _MAX_NANOSECONDS: Final = 10**18

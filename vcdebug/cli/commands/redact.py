@@ -13,6 +13,7 @@ from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError, SnapshotError
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
+from vcdebug.snapshot.saved_files import ARCHIVE_SUFFIXES
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.redaction import Redaction
@@ -52,7 +53,6 @@ class RedactCommand(Command):
 
 # The files that `redact` and `capture` write, and the report of what was replaced.
 
-ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 MAX_SHOWN_FIELDS = 8
 
 

@@ -7,6 +7,7 @@ from typing import Final, Self
 from vcdebug.actions import ACTIONS
 from vcdebug.comparison.invariants import RULE_TEXTS, InvariantViolation, find_violations
 from vcdebug.debugger import figures
+from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointError, BreakpointKind, merge_seqs
 from vcdebug.debugger.expression import Value
 from vcdebug.explain.decisions.votes import hook_calls_at
@@ -245,7 +246,6 @@ def _is_search(recording: Recording, span: record.Span) -> bool:
 
 
 OLD, NEW = "old", "new"
-RESERVED_WORDS: Final = ("if", "hits", "once", "log", "disabled")
 _BARE: Final = re.compile(r"[A-Za-z]\w*(?:[-./]+\w+)*", re.ASCII)
 
 
@@ -302,7 +302,9 @@ class DataBreakpoint(BreakpointKind):
         return None if figure is None else figures.figure_history(recording, figure)
 
     def __str__(self) -> str:
-        bare = (word if _BARE.fullmatch(word) and word not in RESERVED_WORDS else f'"{word}"' for word in self.words)
+        bare = (
+            word if _BARE.fullmatch(word) and word not in BREAKPOINT_OPTIONS else f'"{word}"' for word in self.words
+        )
         return " ".join((self.KIND, *bare))
 
 

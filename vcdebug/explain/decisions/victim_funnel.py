@@ -29,13 +29,12 @@ from vcdebug.recording.effects import ending_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_of, state_before, sum_resources, task_of, tasks_before
-from vcdebug.recording.visits import spans_inside, starts_after_pop
+from vcdebug.recording.visits import QUEUE_LIMIT_POINTS, spans_inside, starts_after_pop
 
 if TYPE_CHECKING:
     from vcdebug.actions import gang_eviction
 
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMIT_POINTS: Final = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, rolled back", "enough room", "not enough room"
 EMPTY_STAGE_WORDS: Final = {
     ON_NODE: "no task on it",

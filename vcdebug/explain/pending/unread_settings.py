@@ -14,6 +14,7 @@ from vcdebug.explain.pending.gates.other_groups import role_of
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
+from vcdebug.kube.affinity_terms import PREFERRED
 from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
@@ -142,9 +143,6 @@ def group_facts(view: JobView) -> Iterator[str]:
 def _count_groups(names: Iterable[NodeName], nodes: Mapping[NodeName, NodeInfo], label: str) -> Counter[str]:
     """The number of these nodes per node group."""
     return Counter(nodes[name].labels[label] for name in names if name in nodes and label in nodes[name].labels)
-
-
-PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def preference_facts(view: JobView) -> Iterator[str]:

@@ -24,9 +24,8 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, object_in, object_list, spec_of, status_of
-from vcdebug.snapshot.quantity import nano_text, nano_value, text_like
+from vcdebug.snapshot.quantity import NANO_PER_UNIT, nano_text, nano_value, text_like
 
-NANO_PER_UNIT: Final = 10**9
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
 WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until pods of its namespace finish."
 

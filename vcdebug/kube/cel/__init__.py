@@ -9,9 +9,8 @@ import re
 from typing import NamedTuple
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64
-from vcdebug.snapshot.quantity import QuantityError, nano_value
+from vcdebug.snapshot.quantity import NANO_PER_UNIT, QuantityError, nano_value
 
-NANO_PER_UNIT = 10**9
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
-from vcdebug.kube.cel import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
+from vcdebug.kube.cel import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.snapshot.quantity import NANO_PER_UNIT
 
 CelRule = Callable[..., object]
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from vcdebug.gomath import int_div, int_mod
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.cel import NANO_PER_UNIT, Undecided
+from vcdebug.kube.cel import Undecided
 from vcdebug.kube.devices import AllocatorFeatures
 from vcdebug.kube.node_affinity import NodeTerm, node_term
 from vcdebug.kube.selector import Labels, SelectorError
@@ -20,7 +20,7 @@ from vcdebug.kube.taints import Taint, parse_taints
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.cycle_inputs import MapOrder
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of, spec_of
-from vcdebug.snapshot.quantity import nano_value
+from vcdebug.snapshot.quantity import NANO_PER_UNIT, nano_value
 
 
 class DeviceId(NamedTuple):

@@ -11,9 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import JsonObject
-from vcdebug.snapshot.quantity import nano_value, whole_value
-
-NANO_PER_UNIT = 1_000_000_000
+from vcdebug.snapshot.quantity import NANO_PER_UNIT, nano_value, whole_value
 
 
 class ReleaseOutcome(Enum):

@@ -18,7 +18,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import Geometries, Geometry, MigSettings, MigTemplate
 
 HAMI_CORE = "hami-core"
-_UINT = 1 << 64
+UINT_SIZE = 1 << 64
 
 
 class CardUsage:
@@ -59,9 +59,9 @@ class Card:
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
         # Upstream's counts are uint: what is below 0 here is nearly 2^64 there, and stays above 0.
-        self.used_number = max(self.used_number % _UINT - 1, 0)  # exact: ints
-        self.used_memory = max(self.used_memory % _UINT - memory, 0)  # exact: ints
-        self.used_core = max(self.used_core % _UINT - core, 0)  # exact: ints
+        self.used_number = max(self.used_number % UINT_SIZE - 1, 0)  # exact: ints
+        self.used_memory = max(self.used_memory % UINT_SIZE - memory, 0)  # exact: ints
+        self.used_core = max(self.used_core % UINT_SIZE - core, 0)  # exact: ints
 
     def add_pod_usage(self, pod: Pod, memory: int, core: int) -> None:
         """Add to the pod's usage of the card."""

@@ -17,6 +17,7 @@ from vcdebug.model.devices import ReleaseOutcome, container_limit
 from vcdebug.model.devices.cards import (
     HAMI_CORE,
     MIG_MODE,
+    UINT_SIZE,
     Card,
     Cards,
     CardSharing,
@@ -63,7 +64,6 @@ OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 
 REGISTER_FIELDS = 6
 FIELDS_WITHOUT_MODE = 5
-_UINT = 1 << 64
 
 
 class CardPolicy(NamedTuple):
@@ -359,7 +359,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
         return MEMORY_SHORT
     if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
         return "a pod of the same group is on it"
-    if (card.used_core + request.cores) % _UINT > 100 and not (wraps and card.used_core > 100):  # exact: ints
+    if (card.used_core + request.cores) % UINT_SIZE > 100 and not (wraps and card.used_core > 100):  # exact: ints
         return "its cores are short"
     if request.cores == 100 and card.used_number != 0:
         return "all of its cores are asked for, and a pod uses it"
@@ -368,7 +368,7 @@ def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str
 
 def _has_user_left(card: Card) -> bool:
     """Whether the card has a free place for a user; below 0 upstream's unsigned count wraps around to a full card."""
-    return card.number > card.used_number % _UINT  # exact: ints
+    return card.number > card.used_number % UINT_SIZE  # exact: ints
 
 
 def _sorted_device_indices_by_policy(cards: Cards, policy: str) -> list[int]:
@@ -391,7 +391,7 @@ def _gpu_score(card: Card, card_policy: CardPolicy) -> float:
         return 0.0
     if card.memory == 0:
         return math.nan if card.used_memory == 0 else math.inf
-    used = card.used_memory % _UINT  # exact: ints
+    used = card.used_memory % UINT_SIZE  # exact: ints
     return 100 * (float(used) / float(card.memory))
 
 

@@ -23,12 +23,11 @@ from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import fits_without, requested_together
-from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
+from vcdebug.recording.visits import QUEUE_LIMIT_POINTS, JobVisit, NodeTry, TaskTry, is_rejection, spans_inside
 from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIATE
 
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
-QUOTA_POINTS = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 BLAME_BY_CAUSE = {
     Cause.MIXED: "every remaining node fails the predicates",
     Cause.NOT_ALLOCATABLE: "its queue has no quota left for it",
@@ -213,7 +212,7 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
     task, action, tried = view.tasks[attempt.task], attempt.action, counts({"nodes.tried": len(attempt.nodes)})
     fits, searches = job_fits.for_task(task), search_evidence(view, task)
     for node in nodes:
-        calls = node.node_calls(*QUOTA_POINTS)
+        calls = node.node_calls(*QUEUE_LIMIT_POINTS)
         predicates = node.node_calls(hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
         objections = [(s, e) for s, e in predicates if is_rejection(e)]
         # Queue and predicate can both refuse in one try: the later refusal ended it.
@@ -272,7 +271,7 @@ def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
         undone = [node for node in attempt.nodes if node.evicted_tasks and not node.task_placed and node.later_calls]
         last_calls = {node.node: node.later_calls[-1][1] for node in undone}
         rejections = [event for event in last_calls.values() if is_rejection(event)]
-        if not rejections or any(event.point in QUOTA_POINTS for event in rejections):
+        if not rejections or any(event.point in QUEUE_LIMIT_POINTS for event in rejections):
             continue
         victims = join_names(f"{key} on {node.node}" for node in undone for key in node.evicted_tasks)
         why = join_names(dict.fromkeys(_format_objection(event) for event in rejections))

@@ -353,6 +353,11 @@ class JobCounts(Struct, frozen=True):
         """Number of Pending tasks."""
         return self.status.get(TaskStatus.PENDING, 0)
 
+    @property
+    def total_count(self) -> int:
+        """Number of all tasks."""
+        return sum(self.status.values())
+
 
 class LazyMap(Mapping[str, V]):
     """A mapping whose values are looked up one by one."""

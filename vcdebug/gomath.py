@@ -17,15 +17,6 @@ DECIMAL_INTEGER = re.compile(r"[+-]?[0-9]+")
 """Text that Go's strconv.Atoi parses, if the number is in range."""
 SHORT_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 """DECIMAL_INTEGER of so few digits that an int64 holds it."""
-_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
-_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-
-
-def parse_bool(text: str) -> bool | None:
-    """Go's ParseBool; None where it reports an error."""
-    if text in _TRUE:
-        return True
-    return False if text in _FALSE else None
 
 
 def int_div(a: int, b: int) -> int:

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from vcdebug.errors import SchedulerPanic, blame_objects
-from vcdebug.gomath import parse_bool
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
+from vcdebug.snapshot.settings import parse_bool
 
 Read = TypeVar("Read")
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_names
 from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import SubJobId, TaskId
@@ -15,6 +14,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import READY_STATUSES, MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
 from vcdebug.model.task import ALLOCATED_MASK, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
+from vcdebug.snapshot.settings import parse_bool
 
 _is_gated = attrgetter("sch_gated")
 _USABLE_STATUSES = (*READY_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_names
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
@@ -14,6 +13,7 @@ from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY, JsonObject, metadata_of, spec_of, status_of
+from vcdebug.snapshot.settings import parse_bool
 
 OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
 OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import DECIMAL_INTEGER, parse_bool
+from vcdebug.gomath import DECIMAL_INTEGER
 from vcdebug.grouping import split_names
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION, REVOCABLE_ZONE_KEY, JsonObject, annotations_of
 from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.settings import parse_bool
 from vcdebug.snapshot.snapshot import Snapshot
 
 TASK_SPEC_KEY = "volcano.sh/task-spec"

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.gomath import parse_bool
 from vcdebug.grouping import split_pairs
 from vcdebug.snapshot import cycle_inputs
 from vcdebug.snapshot.manifest import WorkloadFacts, object_in, object_list
@@ -33,6 +32,8 @@ RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
 
 _DEFAULT_STANDS = "using the default"
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\D.*)?", re.ASCII)
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 
 class MetaSettings(Struct, frozen=True):
@@ -219,6 +220,13 @@ def _read_capture(value: Any) -> Provenance | None:
     if not isinstance(value, dict):
         return None
     return Provenance(**_read_checked(value, Provenance, "", ProblemReport()))
+
+
+def parse_bool(text: str) -> bool | None:
+    """Go's ParseBool; None where it reports an error."""
+    if text in _TRUE:
+        return True
+    return False if text in _FALSE else None
 
 
 def _read_boolean(value: Any) -> bool | None:

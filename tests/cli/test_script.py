@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -113,6 +114,15 @@ def test_the_first_error_ends_it_with_its_line(line: str, says: str, tmp_path: P
     assert says in err
     assert ":goto 5" in out
     assert ":goto 7" not in out
+
+
+def test_an_explanation_has_the_tested_fixes_and_the_release_note_of_the_command(tmp_path: Path) -> None:
+    code, out, _ = call(["explain", BLOCKED, JOB])
+    wanted = [line.strip() for line in out.splitlines() if re.match(r" *([1-3]\. |Release )", line)]
+    answer = [line.strip() for line in run(tmp_path, f"explain {JOB}")[1].splitlines()]
+    assert 2 == code
+    assert len(wanted) > 1
+    assert wanted == [line for line in answer if line in wanted]
 
 
 def test_explain_without_a_job_explains_the_present_one_or_else_all_that_wait(tmp_path: Path) -> None:

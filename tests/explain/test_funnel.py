@@ -51,7 +51,7 @@ def test_nodes_that_were_never_tried_are_told_apart_from_those_that_failed() -> 
 def test_the_plugin_that_empties_the_tier_is_named() -> None:
     second = list(searches(bundled()))[1]
     assert ("tier 1", "gang") == (second.tried_nodes[0].stopped_at, second.tried_nodes[0].decider)
-    assert ["on it", "running"] == [turn.stopped_at for turn in second.tried_nodes if turn.stopped_at != "tier 1"]
+    assert ["pods", "running"] == [turn.stopped_at for turn in second.tried_nodes if turn.stopped_at != "tier 1"]
 
 
 def test_funnel_counts_each_filter_separately() -> None:

@@ -351,7 +351,7 @@ PREEMPTION = (
         "preempt › embedding-backfill JobStarving priority ✗ not starving",
     ),
     claim(
-        "The filter: running, preemptable, in reach",
+        "The filter: running, preemptable, candidates",
         WORKS,
         "break victim; continue; panel funnel",
         "gpu-l40s-01 ✓ placed 3 3 3 3 3 – 3",

@@ -256,7 +256,7 @@ MORE_PREEMPTION = (
         "Preempt checks nodes that allocate rejected, unless evictions cannot help",
         BLOCKED,
         "break search; continue; panel funnel",
-        "pass the predicates",
+        "left by the predicates",
     ),
     claim(
         "Reclaim evicts until the request fits",
@@ -268,7 +268,7 @@ MORE_PREEMPTION = (
         "Reclaim: a queue that allows it",
         RECLAIM,
         "break victim; continue; panel funnel",
-        "in reach: tasks of reclaimable queues other than team-ads",
+        "candidates: tasks of reclaimable queues other than team-ads",
     ),
     claim(
         "Reclaim passes over an overused queue",

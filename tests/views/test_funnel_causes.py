@@ -10,7 +10,7 @@ from vcdebug.views.victim_search import funnel_table
 CAUSES = {
     "pending-nothing-starves": "no starving job has a task to place",
     "preempt-never": "✗ its preemptionPolicy is Never",
-    "preempt-no-candidates": "✗ none in reach on 4 of 5 nodes",
+    "preempt-no-candidates": "✗ no candidate victim on 4 of 5 nodes",
     "preempt-no-node-fits": "✗ no node passes the predicates",
     "preempt-over-queue-quota": "✗ proportion: above the limit of the queue on 4 of 5 nodes",
     "preempt-vetoed-by-conformance": "✗ conformance leaves no pod on 5 of 5 nodes",

@@ -1,4 +1,4 @@
-"""Pictures made of a few signs (gang, funnel, topology) agree with the numbers beside them."""
+"""Pictures made of a few signs (gang, topology) and the sums of a funnel agree with the numbers beside them."""
 
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
@@ -6,7 +6,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.views.jobs import job_page
 from vcdebug.views.nodes import hypernodes_table
 from vcdebug.views.pending import explanation_table
-from vcdebug.views.pieces import gang_line, stage_lines, text_of
+from vcdebug.views.pieces import SKIPPED, gang_line, text_of
 from vcdebug.views.table import format_table
 from vcdebug.views.victim_search import funnel_table
 
@@ -32,16 +32,17 @@ def test_an_answer_has_its_sentence_and_fixes_before_the_picture_of_its_gang() -
     assert "pods ✗✗  2 not placed" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 
-def test_a_funnel_gets_narrower() -> None:
-    lines = [text_of(entry) for entry in stage_lines((("running", 12), ("in reach", 6), ("victims", 0)))]
-    assert [24, 12, 0] == [entry.count("█") for entry in lines]
+def test_the_first_row_of_a_funnel_is_the_sum_of_the_others_and_gets_smaller_from_left_to_right() -> None:
     driver = Driver(bundled(BLOCKED))
     driver.add_breakpoint("victim")
     driver.take_step("continue", back=False)
-    table = funnel_table(bundled(BLOCKED), driver.current_state().seq)
-    assert [sum(int(row.cells[2].text) for row in table.rows if row.cells[2].text.isdigit())] == [
-        int(text_of(entry).split()[-1]) for entry in table.header if text_of(entry).strip().startswith("on it")
-    ]
+    total, *nodes = funnel_table(bundled(BLOCKED), driver.current_state().seq).rows
+    of_nodes = zip(*([cell.text for cell in row.cells[2:]] for row in nodes), strict=True)
+    sums = [sum(int(text) for text in column if text.isdigit()) for column in of_nodes]
+    shown = [cell.text for cell in total.cells[2:]]
+    assert "all tried nodes" == total.cells[0].text
+    assert [0 if text == SKIPPED else int(text) for text in shown] == sums
+    assert shown[:4] == sorted(shown[:4], reverse=True)
 
 
 def test_the_topology_shows_where_a_job_sits() -> None:

@@ -111,7 +111,7 @@ def value_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-# Bars made of characters: for a node's dimension, a gang, a funnel.
+# Bars made of characters: for a node's dimension, and a gang.
 
 LEGEND: Final = f"{sign_legend(USED, RELEASING)}  {RESERVED} pipelined  {BOTH} both  {sign_legend(IDLE)}"
 
@@ -162,16 +162,3 @@ def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
     words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
     style: Style = "bad" if missing else "warn" if waiting else "good"
     return make_line(muted_piece("pods "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))
-
-
-def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
-    """A funnel: a bar per (stage, number that it leaves); empty if all numbers are 0."""
-    largest = max((number for _, number in counts), default=0)
-    label = max((len(name) for name, _ in counts), default=0)
-    return tuple(_stage_line(f"{name:>{label}} ", number, largest) for name, number in counts) if largest else ()
-
-
-def _stage_line(label: str, number: int, largest: int) -> Line:
-    width = max(1, round(PICTURE_WIDTH * number / largest))
-    drawn = draw_bar((number,), (USED,), largest, width) if number else ""
-    return make_line(muted_piece(label), Piece(drawn, "accent"), Piece(f" {number}", "" if number else "bad"))

@@ -12,7 +12,7 @@ from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import next_task_turn
 from vcdebug.views.headline import bare_name
-from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece, stage_lines
+from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 
 FUNNEL_TITLE = "Funnel"
@@ -57,15 +57,20 @@ def _task_table(funnel: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     visits_so_far = [node_visit for node_visit in funnel.tried_nodes if node_visit.first_seq <= seq]
     current = _visit_key(visits_so_far[-1]) if visits_so_far else ""
     title = f"{FUNNEL_TITLE}: {funnel.action} for {bare_name(funnel.task)}"
+    sums = [_sum_row(funnel)] if names else []
+    return Table(title, columns, [*sums, *rows], tuple(_iter_funnel_head(funnel)), current=current)
+
+
+def _sum_row(funnel: victim_funnel.VictimFunnel) -> Row:
+    """What each filter leaves on all tried nodes together."""
     # Only the first visit of each node counts: the winner of dry runs is visited again to evict its victims.
     first: dict[NodeName, victim_funnel.NodeFunnel] = {}
     for visit in funnel.tried_nodes:
         first.setdefault(visit.node, visit)
-    sums = [
-        (name, sum(node_visit.stages[stage_index].remaining or 0 for node_visit in first.values()))
-        for stage_index, name in enumerate(names)
-    ]  # exact: ints
-    return Table(title, columns, rows, (*_iter_funnel_head(funnel), *stage_lines(sums)), current=current)
+    columns = zip(*(visit.stages for visit in first.values()), strict=True)
+    counts = [[stage.remaining for stage in column if stage.remaining is not None] for column in columns]
+    cells = (Piece(str(sum(left)), "strong") if left else muted_piece(SKIPPED) for left in counts)  # exact: ints
+    return Row("sum", (Piece("all tried nodes"), Piece(""), *cells))
 
 
 def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
@@ -73,16 +78,16 @@ def _iter_funnel_head(funnel: victim_funnel.VictimFunnel) -> Iterator[Line]:
         yield make_line(Piece(f"{NO} {funnel.end_reason}", "bad"))
         return
     tried = dict.fromkeys(visit.node for visit in funnel.tried_nodes)
+    if tried and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried_nodes):
+        yield make_line(_commonest_end(funnel))
     feasible = len(tried) + len(funnel.untried_nodes)
     yield make_line(
         f"{count_noun(funnel.considered_count, 'node')} → ",
-        Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
+        Piece(f"{feasible} left by the predicates", "bad" if not feasible else ""),
         f" → {len(tried)} tried",
         muted_piece(f", {len(funnel.untried_nodes)} never tried" if funnel.untried_nodes else ""),
     )
-    yield make_line(muted_piece(f"{_phase_words(funnel)}in reach: {funnel.candidate_jobs}"))
-    if tried and not any(visit.outcome == victim_funnel.PLACED for visit in funnel.tried_nodes):
-        yield make_line(_commonest_end(funnel))
+    yield make_line(muted_piece(f"{_phase_words(funnel)}candidates: {funnel.candidate_jobs}"))
 
 
 def _commonest_end(funnel: victim_funnel.VictimFunnel) -> Piece:

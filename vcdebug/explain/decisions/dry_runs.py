@@ -71,7 +71,7 @@ class NodeDryRun(Struct, frozen=True):
         if self.victims:
             return f"{CANDIDATE}, {len(self.victims)} to go"
         if not self.candidates:
-            return "none in reach"
+            return "no candidate victim"
         if not self.allowed_victims:
             return "too few victims, or none"
         refusal = next((trial.refusal for trial in reversed(self.trials) if not trial.fits), "")

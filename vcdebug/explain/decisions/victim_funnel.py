@@ -34,13 +34,13 @@ from vcdebug.recording.visits import QUEUE_LIMIT_POINTS, spans_inside, starts_af
 if TYPE_CHECKING:
     from vcdebug.actions import gang_eviction
 
-ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
+ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "pods", "running", "preemptable", "candidates", "victims"
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, rolled back", "enough room", "not enough room"
 EMPTY_STAGE_WORDS: Final = {
-    ON_NODE: "no task on it",
+    ON_NODE: "no pod on it",
     STATUS: "none is Running",
     PREEMPTABLE: "none is preemptable",
-    REACH: "none in reach",
+    REACH: "no candidate victim",
 }
 
 

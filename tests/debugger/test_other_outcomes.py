@@ -83,11 +83,11 @@ def test_an_answer_names_the_releases_under_which_the_outcome_differs() -> None:
     [
         ("3990-elastic-job-keeps-its-gpus", "team/demo-2", "names only nvidia.com/gpu; in v1.13.0 a resource that it"),
         ("4533-topology-aware-preemption-across-racks", "team/high", "preempt of v1.13.3 does not check HyperNodes"),
-        # Older ones place the pods elsewhere, some without an eviction.
+        # Still older ones place the pods elsewhere, without an eviction.
         (
             "4533-topology-aware-preemption-across-racks",
             "team/high",
-            "; under v1.12.4 and older it is scheduled.",
+            "; under v1.11.2 and older it is scheduled: 2 pods bound to n-0, n-3.",
         ),
         (
             "r1-evicted-for-a-job-that-got-nothing",

@@ -70,15 +70,22 @@ def test_role_minimums_that_do_not_count_are_named_where_a_role_is_below_its_own
 
 
 @pytest.mark.parametrize(("reason", "told"), [("Schedulable", True), ("Unschedulable", False)])
-def test_a_pod_that_is_said_to_be_possibly_assigned_fits_alone(reason: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("which", "fits"),
+    [
+        (0, "that pod alone fits, and its placement"),
+        (1, "one pod fits, this or another one by cycle, and the placement"),
+    ],
+)
+def test_a_pod_that_is_said_to_be_possibly_assigned_fits_alone(reason: str, told: bool, which: int, fits: str) -> None:
     wants = pods("j", 2, cpu="6")
     message = "Pod default/j-0 can possibly be assigned to n1"
     stated = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
-    wants[0]["status"] = {"phase": "Pending", "conditions": [stated]}
+    wants[which]["status"] = {"phase": "Pending", "conditions": [stated]}
     found = explained(cluster(node("n1", cpu="10"), pod_group("j", min_member=2), wants, conf=PLAIN))
     facts = [fact for fact in found.dominant.facts if "can possibly be assigned to n1" in fact]
     assert told is bool(facts)
-    assert told is ("that pod alone fits, and its placement is rolled back" in "".join(facts))
+    assert told is (f"{fits} is rolled back" in "".join(facts))
 
 
 @pytest.mark.parametrize(

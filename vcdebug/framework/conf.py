@@ -182,12 +182,15 @@ def _parse_actions(text: str, known_actions: Registry, skipped: list[Problem] | 
     return tuple(name for name in names if name in known_actions)
 
 
+SHARE_CONFLICT = "proportion and drf with hierarchy enabled conflicts"
+
+
 def _parse_tier(raw: Json, path: str) -> tuple[PluginOption, ...]:
     plugins = object_in(raw).get("plugins") or ()
     options = tuple(_parse_option(plugin, f"{path}.plugins[{i}]") for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
-        raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=path)
+        raise ConfigError(SHARE_CONFLICT, where=path)
     return options
 
 

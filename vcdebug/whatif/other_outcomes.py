@@ -39,6 +39,9 @@ MAX_EVENTS: Final = 2500
 """Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
 
 
+_MOST_OUTCOMES: Final = 2
+
+
 class JobDifference(Enum):
     """How the outcome of a job differs from that of the replayed cycle."""
 
@@ -305,10 +308,16 @@ def _release_sentence(
         answers = ((runs[tag], _answer_of(recording, runs[tag], job)) for tag in tags)
         outcomes = [_describe_outcome(base, run, answer, difference, with_fact=with_fact) for run, answer in answers]
         names = (runs[tag].release.display_name() for tag in tags)
-        is_same = len({text.replace(name, "") for text, name in zip(outcomes, names, strict=True)}) == 1
-        # Where and how pods are placed can differ: then only that they are is true of each release.
-        outcome = outcomes[0] if is_same or difference.kind is not JobDifference.SCHEDULED else difference.text
-        tags_by_outcome.setdefault(outcome, []).extend(tags)
+        # The same of each release but for its name.
+        texts = group_by_key(
+            (text.replace(name, ""), at) for at, (text, name) in enumerate(zip(outcomes, names, strict=True))
+        )
+        if difference.kind is not JobDifference.SCHEDULED:
+            texts = {"": [*range(len(tags))]}
+        for indices in texts.values():
+            # Where and how pods are placed can differ: in more than two ways, only that they are is told.
+            outcome = outcomes[indices[0]] if len(texts) <= _MOST_OUTCOMES else difference.text
+            tags_by_outcome.setdefault(outcome, []).extend(tags[at] for at in indices)
     clauses = [
         f"under {' and under '.join(_tag_ranges(sorted(tags)))} {outcome}" for outcome, tags in tags_by_outcome.items()
     ]

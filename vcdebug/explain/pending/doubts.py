@@ -12,14 +12,15 @@ from vcdebug.amount_text import format_amounts_apart, format_number, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Finding
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
-from vcdebug.framework.conf import UNKNOWN_ACTION
+from vcdebug.framework.conf import SHARE_CONFLICT, UNKNOWN_ACTION
+from vcdebug.framework.hooks import HIERARCHY_SWITCH
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.plugins import CAPACITY, OVERCOMMIT, PLUGINS, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, OVERCOMMIT, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
@@ -74,6 +75,9 @@ def rejected_conf(recording: Recording) -> tuple[tuple[str, ...], tuple[Advice, 
         words = (
             f"Remove actions {join_names(_REMOVED_ACTIONS)} and plugin reservation, so that the rest is read: {why}."
         )
+    elif conf.rejection.endswith(SHARE_CONFLICT):
+        hierarchy = f"{HIERARCHY_SWITCH} of {DRF}"
+        words = f"Remove plugin {PROPORTION}, or {hierarchy}: both divide the cluster, so the scheduler rejects them."
     elif later is not None and conf.unknown_action.lower() not in conf.registry:
         older = f"upgrade Volcano, or configure {PREEMPT} or {RECLAIM}"
         words = f"Action {conf.unknown_action.lower()}, in lower case, exists from {later.fixed_in[0]} on: {older}."

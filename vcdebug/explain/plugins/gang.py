@@ -418,12 +418,18 @@ def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]
 def schedulable_facts(view: JobView) -> tuple[str, ...]:
     """What "Schedulable" in the condition of a Pending pod means; empty if no stated condition says so."""
     conditions = ((task, one) for task in view.unplaced_tasks for one in object_list(task.pod.status.get("conditions")))
-    schedulable = [(task.name, one.get("message")) for task, one in conditions if one.get("reason") == "Schedulable"]
-    if not schedulable:
+    task, condition = next(((task, one) for task, one in conditions if one.get("reason") == "Schedulable"), (None, {}))
+    if task is None:
         return ()
-    message = shorten_end(str(schedulable[0][1] or "Schedulable"), MAX_QUOTED)
-    quoted = f'The condition of {schedulable[0][0]} says "{message}"'
-    return (f"{quoted}: that pod alone fits, and its placement is rolled back while other pods of the gang have none.",)
+    quoted = (
+        f'The condition of {task.name} says "{shorten_end(str(condition.get("message") or "Schedulable"), MAX_QUOTED)}"'
+    )
+    placed = {attempt.task for visit in view.job_visits for attempt in visit.tries if attempt.last_placement}
+    # Equal pods: another one took the place in this cycle.
+    fits = (
+        "one pod fits, this or another one by cycle, and the" if task.key in failed else "that pod alone fits, and its"
+    )
+    return (f"{quoted}: {fits} placement is rolled back while other pods of the gang have none.",)
 
 
 def _unbound_finding(view: JobView) -> Finding | None:

@@ -1,24 +1,19 @@
 """Fixes of the queue admin: limits, shares, and pods of other jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, join_names, quantity_text, resource_of_quota, value_in_units
+from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
-from vcdebug.explain.queue_index import (
-    find_left_behind,
-    has_ended,
-    idle_owners,
-    oversized_capabilities,
-    queue_and_ancestors,
-    queues_above_deserved,
-)
+from vcdebug.explain.queue_index import find_left_behind, idle_owners, oversized_capabilities, queue_and_ancestors
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
@@ -26,6 +21,7 @@ from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY, Pod
 from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
@@ -71,6 +67,7 @@ def propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     yield from _propose_gang_minimum_fixes(situation)
     yield from _propose_held_back_fixes(situation)
     yield from _propose_released_minimum_fixes(situation)
+    yield from _propose_oversized_fixes(situation)
     yield from _propose_budget_fixes(situation)
     yield from _propose_holder_fixes(situation)
 
@@ -338,7 +335,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         for uid, job in situation.recording.session.jobs.items()
         if uid != situation.explanation.job and phases.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
-    ended = [job for job in holders if has_ended(job)]
+    ended = [job for job in holders if queue_index.has_ended(job)]
     idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
     left_behind = find_left_behind(situation.recording, idle) | idle_owners(situation.recording, idle)
     other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)
@@ -359,6 +356,21 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         words = f"Delete {fix.AMOUNT_BLANK} Inqueue {group_words} ({names})"
         if sizes:
             yield fix.queue_fix(words, causes=causes, kind=kind, aspect=group_words).with_sizes(*sizes)
+
+
+def _propose_oversized_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes to delete jobs of other queues whose pods no node can hold, but for whose queue a share is kept."""
+    session, largest = situation.recording.session, Resource()
+    for node in session.nodes.values():
+        largest.set_max_resource(node.allocatable)
+    others = [job for job in session.jobs.values() if job.tasks and job.queue != situation.queue_name]
+    waiting = [[*job.tasks.values()] for job in others if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
+    hopeless = (tasks for tasks in waiting if not any(task.init_resreq.less_equal(largest) for task in tasks))
+    for tasks in islice(hopeless, _MAX_HOLDERS):
+        edits, pods = [f"Pod/{task.key}:-" for task in tasks], count_noun(len(tasks), "Pending pod")
+        words = f"Delete {tasks[0].job} ({pods} that no node can hold)"
+        edits.append(f"PodGroup/{tasks[0].job}:-")
+        yield fix.queue_fix(words, *edits, causes=FixCauses.LIMIT, kind=fix.FixKind.OTHER_PODS)
 
 
 def _propose_budget_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
@@ -407,7 +419,7 @@ def _propose_holder_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 def _iter_holders(situation: fix.FixSituation) -> Iterator[_Holder]:
     """Yields the jobs whose pods may be deleted to make room."""
-    needed, above = fix.resources_of(situation.pending_pods), queues_above_deserved(situation.recording)
+    needed, above = fix.resources_of(situation.pending_pods), queue_index.queues_above_deserved(situation.recording)
     is_lender = situation.queue_name not in above
     budgets = [one for one in map(read_budget, situation.snapshot.objects_of("PodDisruptionBudget")) if one is not None]
     for job in situation.recording.session.jobs.values():

@@ -421,14 +421,12 @@ def schedulable_facts(view: JobView) -> tuple[str, ...]:
     task, condition = next(((task, one) for task, one in conditions if one.get("reason") == "Schedulable"), (None, {}))
     if task is None:
         return ()
-    quoted = (
-        f'The condition of {task.name} says "{shorten_end(str(condition.get("message") or "Schedulable"), MAX_QUOTED)}"'
-    )
+    message = shorten_end(str(condition.get("message") or "Schedulable"), MAX_QUOTED)
     placed = {attempt.task for visit in view.job_visits for attempt in visit.tries if attempt.last_placement}
-    # Equal pods: another one took the place in this cycle.
-    fits = (
-        "one pod fits, this or another one by cycle, and the" if task.key in failed else "that pod alone fits, and its"
-    )
+    # Of equal pods, another one may have had the place in this cycle.
+    is_other = bool(placed) and task.key not in placed
+    fits = "one pod fits, this or another one by cycle, and the" if is_other else "that pod alone fits, and its"
+    quoted = f'The condition of {task.name} says "{message}"'
     return (f"{quoted}: {fits} placement is rolled back while other pods of the gang have none.",)
 
 

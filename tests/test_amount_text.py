@@ -59,6 +59,7 @@ def test_an_amount_has_the_unit_of_its_resource(name: str, value: float, text: s
     [
         ("requests.storage", float(5 << 40), "5Ti"),
         ("limits.memory", float(8 << 30), "8Gi"),
+        ("gold.storageclass.storage.k8s.io/requests.storage", float(5 << 40), "5Ti"),
         ("requests.cpu", 1.5, "1.5"),
         ("requests.nvidia.com/gpu", 4.0, "4"),
         ("count/pods", 12.0, "12"),

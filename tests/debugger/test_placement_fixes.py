@@ -15,9 +15,10 @@ from vcdebug.releases.release import NEWEST, SUPPORTED_TAGS, Release, release_at
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.whatif.branch import edited_snapshot
-from vcdebug.whatif.fixes.fix import since_words
+from vcdebug.whatif.fixes.fix import FixSituation, since_words
 from vcdebug.whatif.fixes.plan import TriedPlan, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
+from vcdebug.whatif.fixes.trial import propose_fixes
 
 TAG = SUPPORTED_TAGS[0]
 STEPS = (
@@ -101,6 +102,18 @@ def test_a_queue_with_a_guarantee_gets_reclaim_where_no_action_evicts_across_que
     assert moves_it == [not configured, *(False for _ in others)]
     assert configured or (first.is_proven and "evicts 1 pod of team/run" in first.side_effects)
     assert configured is ("(adds reclaim)" not in first.plan_words)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_new_queue_is_proposed_only_under_a_name_that_no_queue_has(exists: bool) -> None:
+    snapshot = load_snapshot(recorded_path("threads/4690-small-jobs-pass-the-large-one"))
+    added = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
+    edits = [parse_edit(f"Queue/large-own:+={added}")] if exists else []
+    recording = replay_cycle(edited_snapshot(snapshot, edits))
+    answer = explain_by_name(recording, "team/large")
+    assert Flaw.PASSED in answer.dominant.flaws
+    proposed = propose_fixes(FixSituation(recording, answer))
+    assert exists is not any("new queue large-own" in one.text for one in proposed)
 
 
 @pytest.mark.parametrize(

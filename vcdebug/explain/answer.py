@@ -333,10 +333,10 @@ class Explanation(Struct, frozen=True):
     """The pod that the question named; None for a question about the job."""
     scheduled: bool
     dominant: Finding
-    contributing: tuple[Finding, ...]
-    advised: tuple[Advice, ...]
+    contributing: tuple[Finding, ...] = ()
+    advised: tuple[Advice, ...] = ()
     """Advice, the least harmful first."""
-    steps: tuple[ExplanationStep, ...]
+    steps: tuple[ExplanationStep, ...] = ()
     doubt: str = ""
     """Why the answer may be wrong: objects were read at different times, or the process state is assumed."""
     release: Release = NEWEST

@@ -417,8 +417,3 @@ FIRST_OBJECTION = _FirstNotNone("the first objection ends it", "objected")
 EACH_ANSWER = _EachAnswer()
 TIER_INTERSECTION = _TierIntersection()
 FIRST_UNION = _FirstUnion()
-
-RULES: tuple[CombiningRule[Answer], ...] = tuple(
-    value for value in globals().values() if isinstance(value, CombiningRule)
-)
-"""Every combining rule, in the order above."""

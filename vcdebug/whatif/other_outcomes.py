@@ -34,9 +34,9 @@ _OLDEST = "v{}.{}".format(*SUPPORTED_TAGS[-1].release_line)
 AGREEMENT: Final = f"The newest patch of each release from {_OLDEST} on gives the same outcome."
 NAME_RELEASE: Final = "Name yours with --release."
 GRACE: Final = timedelta(seconds=31)
-"""Time between two cycles in which evicted pods end: the grace period of most pods, and a second."""
+"""Time between two cycles in which evicted pods end: 30 seconds, the default grace period, and one more."""
 MAX_EVENTS: Final = 2500
-"""Events of a cycle whose replays, a dozen with other choices and about as many releases, an answer can wait for."""
+"""The largest number of events of a cycle that an answer replays with other random choices and under other releases."""
 
 
 _MOST_OUTCOMES: Final = 2
@@ -146,7 +146,7 @@ def _draw_difference(
 def _victim_words(recording: Recording, base: CycleDraw, draw: CycleDraw) -> str:
     """Which pods are evicted instead of those of the replayed cycle; empty if they are of the same jobs."""
     own, others = _victim_jobs(recording, base), _victim_jobs(recording, draw)
-    # Of several victims, that some are other pods of the same jobs is of no consequence.
+    # Of several victims, some may be other pods of the same jobs: that is no other outcome.
     if own == others and {*draw.evicted}.isdisjoint(base.evicted):
         pods = "another pod" if len(draw.evicted) == 1 else "other pods"
         return f"{pods} of {join_names(sorted(own), 3)} {verb_for(len(draw.evicted), 'is')} evicted"
@@ -327,7 +327,7 @@ def _release_sentence(
 def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, kind: JobDifference) -> tuple[str, ...]:
     """A key that is equal for runs with the same outcome whose reasons may be told together."""
     answer = _answer_of(recording, run, job)
-    if answer.is_scheduled:  # where it is placed is of no consequence
+    if answer.is_scheduled:  # where it is placed is not compared
         is_told = kind in (JobDifference.SCHEDULED, JobDifference.PENDING)
         return (answer.cause, run.rejection, *map(str, answer.flaws)) if is_told else ()
     return (*answer.reason_key, run.rejection)

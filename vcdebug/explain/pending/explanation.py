@@ -110,9 +110,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     if subject.job not in recording.session.jobs:
         finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
         name, steps = subject.job or subject.pod or "", checklist.steps_outside_session(recording, finding)
-        return Explanation(
-            name, subject.pod, finding.cause == Cause.PLACES, finding, (), sort_by_harm(finding.advice), steps
-        )
+        has_ended, advice = finding.cause == Cause.PLACES, sort_by_harm(finding.advice)
+        return Explanation(name, subject.pod, has_ended, finding, advised=advice, steps=steps)
     view = view_of(recording, subject)
     early = next(checklist.findings_of_gates(view, ALREADY_PLACED), None)
     capture = capture_incomplete(recording, subject) if early is None else None
@@ -465,5 +464,6 @@ def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explana
         advice = Advice.for_owner(
             f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output."
         )
-        finding = Finding(Cause.FAULT, CauseHeadline(name or "", "cannot be explained", reason), {}, (), (advice,))
-        return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())
+        headline = CauseHeadline(name or "", "cannot be explained", reason)
+        finding = Finding(Cause.FAULT, headline, advice=(advice,))
+        return Explanation(subject.job or name or "", subject.pod, False, finding, advised=(advice,))

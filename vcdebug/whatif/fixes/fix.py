@@ -217,7 +217,7 @@ class FixSituation:
         return _find_group(self.snapshot, self.explanation.job)
 
     @cached_property
-    def created_later(self) -> MissingRole | None:
+    def role_created_later(self) -> MissingRole | None:
         """A role whose pods the job's owner creates only once another role runs, while gang waits for both."""
         roles = missing_roles(self.recording, self.job) if self.job is not None and self.job.tasks else iter(())
         return next((one for one in roles if one.earlier_role), None)

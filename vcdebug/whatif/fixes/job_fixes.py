@@ -81,7 +81,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     """Proposes the pods that the gang or a role lacks, as copies; a quota without room is raised first."""
     job, model = situation.job, next(iter((*situation.pending_pods, *situation.own_pods)), None)
     # Copies of pods that exist but belong to another PodGroup would be twice too many.
-    if job is None or situation.created_later is not None or situation.has_repair:
+    if job is None or situation.role_created_later is not None or situation.has_repair:
         return
     pods_by_role = {task.task_role: task.pod for task in job.tasks.values()}
     missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
@@ -183,7 +183,7 @@ def _propose_role_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterato
 def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
     """Proposes a smaller minMember; below the sum of minTaskMember it is a bypass, since role minimums are ignored."""
     job, path = situation.explanation.job, f"{situation.group_path}:spec.minMember"
-    order = situation.created_later
+    order = situation.role_created_later
     if order is not None and situation.job is not None:
         now = situation.job.valid_task_num()
         source = minimum_source(group.manifest)

@@ -131,7 +131,9 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     ready = view.job.ready_task_num()
     if 0 < ready < view.job.min_available and view.unplaced_tasks and first.cause not in (*HAS_CAUSES, Cause.PHANTOM):
         is_short = first.cause in ROOM_CAUSES
-        dominant = dominant.with_additions(*partial_gang_facts(view, ready, is_short=is_short), in_front=not is_short)
+        told = tuple(partial_gang_facts(view, ready, is_short=is_short))
+        # With advice it tells how the gang lost its pods.
+        dominant = dominant.with_additions(*told, in_front=len(told) > 1 and not is_short)
     if first.cause == Cause.NO_HYPER_NODE:
         dominant = dominant.with_additions(*unread_tier_names(view), in_front=True)
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)

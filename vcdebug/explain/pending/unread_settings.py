@@ -237,6 +237,8 @@ def partial_gang_facts(view: JobView, ready: int, *, is_short: bool) -> Iterator
     is_reported = any(object_in(one.get("involvedObject")).get("uid") == uid for one in events)
     lost = f": the scheduler has evicted a pod of it (event {EVICT_REASON})" if is_reported else ""
     yield f"{runs}{lost}; {action} evicts single pods, and minMember protects none of a gang ({GANG}: {switch} false)."
+    if not is_reported:  # it may have lost pods in other ways
+        return
     change = join_names(GANG_EVICTION.fixed_in)
     whole = f"{GANG}{action} in place of {action} evicts whole gangs, or pods above minMember (from {change} on)"
     words = f"So that no gang is left incomplete: {whole}; or {GANG} with {switch}: true, which protects minMember."

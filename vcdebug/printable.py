@@ -10,7 +10,6 @@ _HARMFUL: Final = re.compile(
     "\ud800-\udfff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
 )
 """Marks that modify the letter before them (category Mn, variation selectors) are allowed: names need them."""
-_BREAKS: Final = str.maketrans({"\t": "␉", "\n": "␊"})
 _PICTURES: Final = 0x2400
 """The first Unicode picture of a control character; the pictures are in the order of the characters."""
 _DELETE: Final = "\x7f"
@@ -28,7 +27,9 @@ def make_printable(text: str) -> str:
 
 def make_line_printable(text: str) -> str:
     """As make_printable, for a text that must stay on one line: tab and newline are replaced too."""
-    return text if text.isascii() and text.isprintable() else make_printable(text).translate(_BREAKS)
+    if text.isascii() and text.isprintable():
+        return text
+    return make_printable(text).replace("\t", "␉").replace("\n", "␊")
 
 
 def escape_json(text: str) -> str:

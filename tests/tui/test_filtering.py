@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.effort import at_most
+from vcdebug.tui.widgets import rows as rows_widget
 from vcdebug.tui.widgets.row_order import ColumnOrder, ColumnRanks, next_order, rank_texts
 from vcdebug.tui.widgets.rows import PLAIN_TEXT_NOTE, FilterHits, RowTexts, ShownRows, parse_filter
 from vcdebug.views.pieces import Piece
@@ -197,3 +198,19 @@ def test_a_key_makes_few_rows_of_a_large_table_and_the_next_letter_none() -> Non
     assert 20_000 == len(made)
     part.set_filter("node-1")
     assert (20_000, True) == (len(made), part.is_done)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1000.0])
+def test_rows_that_are_found_in_slices_are_shown_from_time_to_time_and_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(rows_widget, "SHOWING_SECONDS", seconds)
+    monkeypatch.setattr(rows_widget, "SLICE_SECONDS", 0.0001)
+    part = ShownRows()
+    part.set_rows([Row(str(number), (Piece(f"n{number}"),)) for number in range(5_000)])
+    part.set_filter("n1")
+    is_shown = []
+    while not part.is_done:
+        is_shown.append(part.check_more())
+    assert is_shown.pop()
+    assert {not seconds} == {*is_shown}

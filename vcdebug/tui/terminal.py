@@ -420,8 +420,9 @@ class PrintableFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments in printable form, in as many cells as before."""
-        # Most lines are plain ASCII, and every line of every frame passes here.
-        if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
+        # Every line of every frame passes here, and hardly any has something to replace.
+        text = "".join([segment.text for segment in segments])
+        if make_line_printable(text) == text:
             return segments
         printable = list(map(_make_segment_printable, segments))
         width, target_width = Segment.get_line_length(printable), Segment.get_line_length(segments)

@@ -180,8 +180,12 @@ MODULES_AHEAD: Final = (
     "vcdebug.tui.screens.pages",
     "vcdebug.tui.screens.dialogs",
     "vcdebug.tui.palette",
+    "vcdebug.views.conf",
+    "vcdebug.views.victim_search",
+    "vcdebug.views.origins",
+    "vcdebug.views.log",
 )
-"""Modules that the first keys need, in the likely order: for a step, a command, a page, a dialog, the palette."""
+"""Modules that the first keys need, in the likely order: a step, a command, a page, a dialog, the palette, a panel."""
 
 
 def import_modules_ahead(is_stopped: Callable[[], bool]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from textual import events, messages, on
@@ -158,7 +159,6 @@ class DetailScreen(ModalScreen[Choice]):
             grid.set_table(self.table)
             yield grid
             yield KeyLine()
-            yield Prompt()
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(Grid))
@@ -241,11 +241,18 @@ class DetailScreen(ModalScreen[Choice]):
         if figure is not None or (row is not None and row.seq):
             self.dismiss(f"why {figure}" if figure is not None else f"why event {row.seq if row is not None else 0}")
 
+    @cached_property
+    def _prompt(self) -> Prompt:
+        """The line for filters and commands, made when it is first opened."""
+        prompt = Prompt()
+        self.query_one(PageFrame).mount(prompt)
+        return prompt
+
     def action_filter(self) -> None:
-        self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
+        self._prompt.open_line("filter", self.query_one(Grid).filter_text)
 
     def action_command(self) -> None:
-        self.query_one(Prompt).open_line("command")
+        self._prompt.open_line("command")
 
     @on(Prompt.Edited)
     @on(Prompt.Entered)

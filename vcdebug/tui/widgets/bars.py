@@ -28,7 +28,7 @@ from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
 from vcdebug.tui.messages import GotoRequested
-from vcdebug.tui.widgets.strokes import style_of_meaning
+from vcdebug.tui.widgets.strokes import TextLines, style_of_meaning
 from vcdebug.views.headline import path_words
 from vcdebug.views.pieces import ACTION, BOOKMARK, BREAK, COMMIT, DISCARD, EVICT, HERE, PATH, sign_legend
 from vcdebug.whatif.branch import BRANCH
@@ -45,7 +45,7 @@ ROOMY_WIDTH = 110
 """Width from which the header states in words how far the release is verified."""
 
 
-class Header(Widget):
+class Header(TextLines):
     """Snapshot, event, path in the cycle, breakpoints and notes, in two lines."""
 
     DEFAULT_CSS = "Header { dock: top; height: 2; background: $surface; color: $foreground; padding: 0 1; }"
@@ -210,7 +210,7 @@ class TabSegment(Struct, frozen=True):
     panel: str = ""
 
 
-class Tabs(Widget):
+class Tabs(TextLines):
     """The panels of the dock by group, in two lines where there is room; the last tab opens the list of all."""
 
     DEFAULT_CSS = "Tabs { padding: 0 1; color: $text; }"
@@ -319,7 +319,7 @@ _MARK_MEANINGS: Final = {EVICT: "warn", COMMIT: "good", DISCARD: "bad", BREAK: "
 _MARK_STYLES: Final = {HERE: BOLD + Style(reverse=True), LINE: Style(dim=True)}
 
 
-class Timeline(Widget):
+class Timeline(TextLines):
     """The recording as a bar with marks; a click goes to the event there."""
 
     DEFAULT_CSS = "Timeline { height: 1; padding: 0 1; color: $text; }"

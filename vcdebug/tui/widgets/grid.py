@@ -190,9 +190,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def _write_more(self) -> None:
         self._is_writing = False
         cursor_key = self.cursor_key()
-        self.shown.check_more()
-        # A layout costs more than a slice: the shown rows grow by an eighth before the next one.
-        if self.shown.is_done or 8 * len(self.shown.rows) > 9 * len(self._rows):
+        if self.shown.check_more():
             self._lay_out_rows()
             self.post_message(self.Filtered())
         else:

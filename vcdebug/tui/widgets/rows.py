@@ -19,6 +19,8 @@ ROWS_AT_ONCE: Final = 400
 """Rows whose text is made before the first result."""
 SLICE_SECONDS: Final = 0.02
 """Seconds of work between two keys."""
+SHOWING_SECONDS: Final = 0.1
+"""Seconds between two times that the rows found so far are shown, which costs more than a slice."""
 ROWS_PER_TEST: Final = 1_000
 """Number of rows that are tested between two checks of the time."""
 ROWS_PER_CHECK: Final = 64
@@ -135,7 +137,7 @@ class PickedRows(Sequence[Row]):
 class ShownRows:
     """The shown rows of a table and their order; large tables are filtered in slices."""
 
-    __slots__ = ("_filter_hits", "_ranks", "_texts", "filter", "filter_text", "order", "rows")
+    __slots__ = ("_filter_hits", "_ranks", "_shown_at", "_texts", "filter", "filter_text", "order", "rows")
 
     def __init__(self) -> None:
         self.rows: Sequence[Row] = ()
@@ -145,6 +147,7 @@ class ShownRows:
         self._texts = RowTexts(())
         self._ranks: dict[int, ColumnRanks] = {}
         self._filter_hits: FilterHits | None = None
+        self._shown_at = 0.0
 
     @property
     def is_done(self) -> bool:
@@ -171,12 +174,15 @@ class ShownRows:
         self.order = order
         self._apply_filter()
 
-    def check_more(self) -> None:
-        """Filter further rows for SLICE_SECONDS."""
+    def check_more(self) -> bool:
+        """Filter further rows for SLICE_SECONDS; returns whether it is time to show them."""
         if self._filter_hits is not None:
             self._texts.write_slice()
             self._filter_hits.check_written()
             self.rows = self._picked_rows(self._filter_hits)
+        is_due = self.is_done or perf_counter() > self._shown_at + SHOWING_SECONDS
+        self._shown_at = perf_counter() if is_due else self._shown_at
+        return is_due
 
     def row_position(self, key: str) -> int:
         """The index of the row with a key; -1 if it is not shown."""
@@ -184,6 +190,7 @@ class ShownRows:
         return rows.row_position(key) if isinstance(rows, PickedRows) else position_of(rows, key)
 
     def _apply_filter(self) -> None:
+        self._shown_at = perf_counter()
         if self.filter is None and self.order is None:
             self._filter_hits, self.rows = None, self._texts.rows
             return

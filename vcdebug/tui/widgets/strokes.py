@@ -7,11 +7,13 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.color import Color
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBarRender
+from textual.strip import Strip
 from textual.widget import Widget
 
 from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout
@@ -157,6 +159,27 @@ def _colour_style(text: str, *, ground: bool) -> Style:
     if ground:
         return Style(bgcolor=colour)
     return Style(dim=True) if colour.is_default else Style(color=colour)
+
+
+class TextLines(Widget):
+    """Shows a text line by line; Textual would also wrap it, and note in each style where a selection may begin."""
+
+    _strips: Sequence[Strip] = ()
+
+    def render(self) -> Text:
+        """The text, with a line for each line of the widget."""
+        return Text()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._strips = ()
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        width, style = self.size.width, self.rich_style
+        if not self._strips:
+            lines = (line.render(self.app.console) for line in self.render().split("\n", allow_blank=True))
+            self._strips = [Strip(Segment.apply_style(line, style)).crop_extend(0, width, style) for line in lines]
+        return self._strips[y] if y < len(self._strips) else Strip.blank(width, style)
 
 
 # The scroll bar of a table or list.

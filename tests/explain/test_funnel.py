@@ -8,10 +8,11 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.decisions.victim_funnel import REACH, VICTIMS, NodeFunnel, VictimFunnel, funnels_around
-from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, victim_choice
+from vcdebug.explain.decisions.votes import VictimDecision, victim_choice
 from vcdebug.framework.record import HookEvent, Level, OpEvent, StatementEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.visits import VICTIM_POINTS
 
 
 def searches(recording: Recording) -> Iterator[VictimFunnel]:

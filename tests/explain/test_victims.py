@@ -2,16 +2,11 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.decisions.votes import (
-    VICTIM_POINTS,
-    VictimDecision,
-    remaining_victims,
-    victim_choice,
-    victim_choice_before,
-)
+from vcdebug.explain.decisions.votes import VictimDecision, remaining_victims, victim_choice, victim_choice_before
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.visits import VICTIM_POINTS
 
 
 def choice(recording: Recording, number: int = 0) -> VictimDecision:

@@ -15,8 +15,10 @@ from vcdebug.recording.recording import Recording
 NumberedEvent = tuple[Seq, record.Event]
 NumberedStatement = tuple[Seq, record.StatementEvent]
 NumberedCall = tuple[Seq, record.HookEvent]
-VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
-"""Hooks that choose victims."""
+NODE_VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
+"""Hooks that choose the victims of a node."""
+VICTIM_POINTS = (*NODE_VICTIM_POINTS, hooks.UNIFIED_EVICTABLE.upstream)
+"""Hooks that choose victims, of a node or for a gang."""
 QUEUE_LIMIT_POINTS = (hooks.ALLOCATABLE.upstream, hooks.SIMULATE_ALLOCATABLE.upstream)
 """Hooks that ask whether the queue has room for a task."""
 POST_VICTIM_POINTS = (*QUEUE_LIMIT_POINTS, hooks.PREDICATE.upstream, hooks.SIMULATE_PREDICATE.upstream)
@@ -49,8 +51,8 @@ class NodeTry(Struct, frozen=True):
 
     @property
     def victim_votes(self) -> list[NumberedCall]:
-        """Calls of VICTIM_POINTS on this node."""
-        return self.node_calls(*VICTIM_POINTS)
+        """Calls of NODE_VICTIM_POINTS on this node."""
+        return self.node_calls(*NODE_VICTIM_POINTS)
 
     @property
     def later_calls(self) -> list[NumberedCall]:
@@ -61,7 +63,7 @@ class NodeTry(Struct, frozen=True):
     def candidates(self) -> tuple[TaskKey, ...]:
         """The candidate victims that the action's filter left."""
         for _, event in self.calls:  # a loop: each answer asks each node several times
-            if event.point in VICTIM_POINTS:
+            if event.point in NODE_VICTIM_POINTS:
                 return event.candidates
         return ()
 

@@ -15,9 +15,9 @@ from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
 from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.visits import VICTIM_POINTS
 from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, EVICT, NO, PATH, RESERVED, YES, Piece, Style, muted_piece
 
-VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream, hooks.UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
 _VOTING = (hooks.JOB_PIPELINED.upstream, hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_ENQUEUEABLE.upstream)
 _OVERUSED = hooks.OVERUSED.upstream

@@ -15,7 +15,8 @@ from vcdebug.framework import hooks
 from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import VICTIM_POINTS, bare_name, event_headline, event_place
+from vcdebug.recording.visits import VICTIM_POINTS
+from vcdebug.views.headline import bare_name, event_headline, event_place
 from vcdebug.views.pieces import BREAK, HERE, NO, SKIPPED, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 

@@ -20,7 +20,8 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list
+from vcdebug.recording.visits import VICTIM_POINTS
+from vcdebug.views.headline import answer_piece, bare_name, placing_words, task_list
 from vcdebug.views.pieces import HERE, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, table_columns
 

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from vcdebug.explain.decisions.dry_runs import CANDIDATE, dry_run_at
-from vcdebug.explain.decisions.votes import VICTIM_POINTS, VictimDecision, hook_calls_at, victim_choice
+from vcdebug.explain.decisions.votes import VictimDecision, hook_calls_at, victim_choice
 from vcdebug.explain.victim_candidates import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
@@ -29,7 +29,7 @@ from vcdebug.recording.effects import ending_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import job_of, state_before, sum_resources, task_of, tasks_before
-from vcdebug.recording.visits import QUEUE_LIMIT_POINTS, spans_inside, starts_after_pop
+from vcdebug.recording.visits import QUEUE_LIMIT_POINTS, VICTIM_POINTS, spans_inside, starts_after_pop
 
 if TYPE_CHECKING:
     from vcdebug.actions import gang_eviction

@@ -10,11 +10,12 @@ from msgspec import Struct
 from vcdebug.amount_text import join_names
 from vcdebug.explain.equation import Equation
 from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, PluginCall, RecordedAnswer, Tiers
-from vcdebug.framework.hooks import HOOKS, PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE, AnyHook
+from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.record import EVICT_OP, HookEvent, Level, OpEvent
 from vcdebug.framework.subject import CANDIDATES, TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.visits import VICTIM_POINTS
 from vcdebug.releases.change import Change
 
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
@@ -239,9 +240,6 @@ def _absent_answer(recording: Recording, hook: AnyHook, tier: int, plugin: str) 
         later_words = f"later releases do: {later.pull}, {join_names(later.fixed_in)}"
         reason = f"{release.display_name()} does not ask it about {hook.upstream} ({later_words})"
         yield PluginAnswer(tier, plugin, "switched off", None, None, reason, later)
-
-
-VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 
 
 def remaining_victims(votes: Sequence[PluginAnswer]) -> tuple[TaskKey, ...]:

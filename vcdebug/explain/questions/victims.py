@@ -8,7 +8,6 @@ from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply
 from vcdebug.explain.decisions import dry_runs, evictions
 from vcdebug.explain.decisions.victim_funnel import NodeFunnel, VictimFunnel, funnels_around
 from vcdebug.explain.decisions.votes import (
-    VICTIM_POINTS,
     CandidateOutcome,
     VictimDecision,
     unasked_plugins,
@@ -27,6 +26,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import task_of
+from vcdebug.recording.visits import VICTIM_POINTS
 
 MOST_SEARCHES = 50
 """The number of searches for victims in which a pod is looked for."""

@@ -231,7 +231,7 @@ def test_a_limit_that_is_the_whole_cluster_is_no_further_blocker_beside_full_nod
 @pytest.mark.parametrize(
     ("case", "also"),
     [
-        (BLOCKED, "preempt may evict no pod for llm-finetune-worker-1; gang protects"),
+        (BLOCKED, "llm-finetune-worker-0 (asks 4 nvidia.com/gpu) fits none of 8 nodes: 6 Insufficient nvidia.com/gpu"),
         ("preempt-never", "no node has room for music-tagging-worker-0"),
         ("causes/reclaim-beyond-own-share", "fraud-model-trainer-0 asks 8 cpu; its queue serving uses 0"),
         ("threads/4643-gang-shields-single-pods", "the only node, g1, has no room for prod-train-0"),

@@ -250,6 +250,7 @@ async def test_on_the_page_of_a_job_keys_ask_about_that_job() -> None:
         assert "Enter goes to the event   e explain   I ask   / filter   Esc back" in desk.screen()
         await desk.press("e")
         assert "Why research/llm-finetune is Pending" in desk.screen()
+        await desk.until_at_rest()
         await desk.press("escape", "enter", "I")
         assert "Which pods use the resources?" in desk.screen()
         await desk.press("escape", "6", "enter", "e")

@@ -263,6 +263,8 @@ def first_that_fits(headlines: Sequence[CauseHeadline]) -> CauseHeadline:
 
 
 _NOT_ADMITTED = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE, Cause.QUEUE_QUOTA, Cause.CAPABILITY, Cause.RESOURCE_QUOTA)
+PROTECTS_EVERY: Final = "protects every candidate victim"
+"""What an answer says of the plugin that leaves an action no victim."""
 DECIDED_LAST = (*_NOT_ADMITTED, Cause.NOT_PREEMPTABLE, Cause.PLAN_LOST)
 """Causes whose last event of the evidence decides; the first of any other one does."""
 

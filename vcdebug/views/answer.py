@@ -10,6 +10,7 @@ from vcdebug.explain.answer import (
     ADVICE_OWNER,
     DECIDED_LAST,
     NO_OTHER_OUTCOMES,
+    PROTECTS_EVERY,
     Cause,
     Explanation,
     ExplanationStep,
@@ -130,7 +131,8 @@ def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
     full_text = answer.dominant.full_text
     # Where an action is missing, the first line says that no node has free room.
     no_room = (Cause.MIXED,) if answer.cause_code == Cause.NOT_CONFIGURED else ()
-    implied = (Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in full_text else no_room
+    protecting = (finding.cause for finding in others if f"{finding.cause} {PROTECTS_EVERY}" in full_text)
+    implied = (*((Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in full_text else no_room), *protecting)
     further = [finding for finding in others if finding.reason not in full_text and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, Cause, Evidence, Finding, amount_numbers, counts, proof_of
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    PROTECTS_EVERY,
+    Advice,
+    Cause,
+    Evidence,
+    Finding,
+    amount_numbers,
+    counts,
+    proof_of,
+)
 from vcdebug.explain.job_view import JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
@@ -97,7 +107,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
         finding = blocking_gate.finding
         victims = finding.numbers.get("victims")
         has_allowed = victims is not None and victims.value > 0
-        protects = "allows too few victims" if has_allowed else "protects every candidate victim"
+        protects = "allows too few victims" if has_allowed else PROTECTS_EVERY
         blame = BLAME_BY_CAUSE.get(finding.cause, f"{finding.cause} {protects}")
     discard = gang.discarded_finding(view, action, blame)
     if discard is None:

@@ -166,3 +166,12 @@ def test_a_panic_before_the_session_is_open_is_the_cause_whatever_phase_the_job_
         replay_cycle(cluster(node("n1"), pod_group("j", phase="Pending"), claim, member)), "default/j"
     )
     assert found.cause_code == "panic"
+
+
+@pytest.mark.parametrize("name", ["preempt-blocked-by-gang", "reclaim-across-queues", "gangpreempt-bundles"])
+def test_no_step_of_a_job_without_pending_pods_has_failed(name: str) -> None:
+    recording = bundled(name)
+    explained = (explain_by_name(recording, job) for job in recording.session.jobs)
+    answers = [found for found in explained if "no Pending pods" in found.dominant.sentence]
+    assert answers
+    assert [] == [step for found in answers for step in found.steps if step.state == "failed"]

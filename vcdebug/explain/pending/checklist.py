@@ -171,6 +171,8 @@ def _starving_step(view: JobView, action: str) -> ExplanationStep:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
         return ExplanationStep(name, "not reached", f"{action} did not run")
+    if not view.pending_at_open:
+        return ExplanationStep(name, "not reached", "no Pending pods")
     answers = view.calls_during(action, JOB_STARVING.upstream)
     refusals = refusals_in(answers)
     if not answers:

@@ -101,7 +101,7 @@ def test_gang_lists_only_jobs_with_the_same_shortage_as_similar() -> None:
     found = asked([*GUARDED, *free, *wanted(cpu="8")], PREEMPT)
     assert "gang" == found.cause_code
     assert (
-        "Evicting one pod would leave default/a below minMember 2 (2 ready); the same holds for default/b."
+        "Evicting one pod would leave default/a below minMember 2 (2 ready); the same is true of default/b."
         in found.full_text
     )
 
@@ -155,16 +155,16 @@ LINE = "default/{}: {} ready, minMember {}, {} to spare"
         ({"a": 1, "b": 2}, "Evicting one pod would leave default/b below minMember 2 (2 ready)."),
         (
             {"a": 2, "b": 2},
-            "Evicting one pod would leave default/a below minMember 2 (2 ready); the same holds for default/b.",
+            "Evicting one pod would leave default/a below minMember 2 (2 ready); the same is true of default/b.",
         ),
         (
             {"a": 1, "b": 1},
-            "default/a can lose 1 pod before it falls below minMember 1 (2 ready); the same holds for default/b.",
+            "default/a can lose 1 pod before it falls below minMember 1 (2 ready); the same is true of default/b.",
         ),
         (
             {"a": 2, "b": 1, "c": 2, "d": 2},
             (
-                "Evicting one pod would leave default/a below minMember 2 (2 ready); the same holds for default/c, "
+                "Evicting one pod would leave default/a below minMember 2 (2 ready); the same is true of default/c, "
                 "default/d."
             ),
         ),

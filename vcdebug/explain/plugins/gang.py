@@ -159,8 +159,10 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     ready, surplus = example.ready_task_num(), surpluses[example.uid]
     evicted = {job.uid: len(job.task_status_index.get(TaskStatus.RELEASING, ())) for job in jobs}
     alike = [uid for uid, spare in surpluses.items() if uid != example.uid and (spare <= 0) == (surplus <= 0)]
-    similar = join_names(f"{uid} ({evicted[uid]} counted as evicted)" if evicted[uid] else uid for uid in alike)
-    also = f"; the same holds for {similar}" if alike else ""
+    similar = join_names(
+        f"{uid} ({count_noun(evicted[uid], 'pod')} already being evicted)" if evicted[uid] else uid for uid in alike
+    )
+    also = f"; the same is true of {similar}" if alike else ""
     below = f"below minMember {example.min_available} ({ready} ready){also}"
     text = f"Evicting one pod would leave {example.uid} {below}"
     if surplus > 0:

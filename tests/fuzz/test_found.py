@@ -200,3 +200,11 @@ def test_times_at_the_ends_of_the_calendar_end_no_command(
         code, out, err = call([command, *question, str(path), *options])
         assert code in (0, 1, 2), err
         assert [] == own_faults_in(out + err)
+
+
+@pytest.mark.parametrize("name", ["meta.json", "usage.json", "extender.json"])
+@pytest.mark.parametrize("text", ["[", "[1, ", "[[], [", '{"kind": "List", "items": [1, ', "5", '"a"', "null", "{"])
+def test_a_file_of_settings_that_breaks_off_or_is_no_mapping_is_a_problem(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    said = answered(tmp_path, conf("{name: gang}"), "inspect", "SNAPSHOT", "--complete")
+    assert f"{name}: " in said

@@ -362,7 +362,7 @@ def describe_value(item: Any) -> str:
     """A short description of a wrong value."""
     if isinstance(item, dict):
         return "a mapping"
-    if isinstance(item, list):
+    if isinstance(item, list | tuple):  # a list that breaks off or is large is read as a tuple, an OpenList
         return "a list"
     if isinstance(item, bool) or item is None:
         return {True: "true", False: "false", None: "null"}[item]

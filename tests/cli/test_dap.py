@@ -153,7 +153,7 @@ def test_without_a_checkout_a_frame_says_what_its_function_decides(editor: Edito
 def test_scopes_show_verdicts_equation_figures_and_fields(editor: Editor) -> None:
     editor.start()
     editor.evaluate("goto 103")
-    assert "protects bert-pretrain-worker-0" in editor.variables("Verdicts")["gang"]["value"]
+    assert "bert-pretrain has 4 ready and needs 4" in editor.variables("Verdicts")["bert-pretrain-worker-0"]["value"]
     assert "ready 4, min 4" in editor.variables("Equation")["bert-pretrain-worker-0"]["value"]
     assert "4" == editor.variables("Figures", "queue research")["weight"]["value"]
     assert "72" == editor.variables("Figures", "node gpu-a100-01", "idle")["cpu"]["value"]

@@ -126,7 +126,7 @@ def test_a_candidate_node_says_what_the_plugins_answered_there() -> None:
     assert reply.lines[1].startswith("preempt on gpu-a100-02: gang protects research/bert-pretrain-worker-1 (")
     (sheet,) = reply.sheets
     assert ("gpu-a100-02", "research/bert-pretrain-worker-1", "gang") == tuple(sheet.rows[0][at] for at in (0, 3, 4))
-    assert ("cpu-02", "no task on it") == tuple(sheet.rows[-2][at] for at in (0, 2))
+    assert ("cpu-02", "no pod on it") == tuple(sheet.rows[-2][at] for at in (0, 2))
 
 
 def test_a_node_that_is_not_in_the_session_is_refused() -> None:

@@ -27,6 +27,12 @@ def test_rows_are_those_of_the_tables() -> None:
     assert (len(bundled(FIXTURE)), list(bundled(FIXTURE).session.jobs)) == (len(cycle), cycle.jobs)
 
 
+def test_the_votes_have_the_candidates_of_an_action_that_evicts_by_gang() -> None:
+    votes = vcdebug.replay("gangpreempt-bundles").read_table("votes")
+    evictable = [vote for vote in votes if vote["point"] == "UnifiedEvictable"]
+    assert ("gang", "allows") in [(vote["plugin"], vote["answer"]) for vote in evictable]
+
+
 def test_an_unknown_table_is_named_with_the_close_one() -> None:
     with pytest.raises(VcdebugError, match="no table 'vote'"):
         vcdebug.replay(FIXTURE).read_table("vote")

@@ -17,7 +17,7 @@ from vcdebug.framework import record
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.visits import NODE_VICTIM_POINTS
+from vcdebug.recording.visits import VICTIM_POINTS
 
 CellValue = None | bool | int | float | str | Sequence[str]
 """A value of a table; an event without the field has None."""
@@ -47,7 +47,7 @@ def _event_place(recording: Recording, seq: Seq) -> RecordedRow:
 
 def _iter_votes(recording: Recording) -> Iterator[RecordedRow]:
     owners = recording.owners
-    for point in NODE_VICTIM_POINTS:
+    for point in VICTIM_POINTS:
         for seq, event in recording.hook_calls(point):
             place, allowed = _event_place(recording, seq), frozenset(event.victims)
             abstains = fields_of(recording, seq)("vote") == 0

@@ -140,7 +140,12 @@ def fits_when_tried(fits: NodeFits) -> NodeFits:
     visits = fits.view.visits_of(ALLOCATE)[-1:]
     seq = visits[0].events[-1][0] if visits and visits[0].tries else fits.seq
     node = fits.nearest_node
-    if seq >= fits.seq or node is None or not node.short:
+    if (
+        seq >= fits.seq
+        or node is None
+        or not node.short
+        or not placements_before(fits.view.recording, fits.earliest_seq)
+    ):
         return fits
     tried = NodeFits(fits.view, fits.task, seq)
     nearest = tried.nearest_node
@@ -156,6 +161,8 @@ def passing_facts(fits: NodeFits, tried: NodeFits | None = None) -> list[str]:
     if node is None or not node.short:
         return []
     placed = placements_before(fits.view.recording, fits.earliest_seq)
+    if not placed:
+        return []
     tasks = [task for task in fits.tasks_on(node.name) if task.key in placed and task.job != fits.view.job.uid]
     if not tasks or (tried is not None and any(placed[task.key] <= tried.seq for task in tasks)):
         return []

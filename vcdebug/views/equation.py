@@ -142,21 +142,3 @@ def _iter_room_foot(room: NodeRoom) -> Iterator[Line]:
         yield make_line(muted_piece(f"away in the dry run: {task_list(room.removed_tasks)}"))
     if room.placed_seq:
         yield make_line(muted_piece(f"as it was before event {room.placed_seq}, which placed it here"))
-
-
-def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
-    """Task -> why the plugin's arithmetic protects it."""
-    equation = equation_at(recording, seq)
-    if equation is None or equation.kind != "task":
-        return {}
-    return {term.name: _objection_text(equation, term) for term in equation.terms if term.is_met is False}
-
-
-def _objection_text(equation: Equation, term: Term) -> str:
-    if term.note:
-        return term.note
-    figures = (
-        f"{name} {figure_text(equation, term, value)}"
-        for name, value in zip(equation.columns, term.figures, strict=True)
-    )
-    return ", ".join(figures)

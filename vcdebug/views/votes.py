@@ -17,7 +17,7 @@ from vcdebug.explain.decisions.votes import (
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.names import Seq
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import VICTIM_POINTS
@@ -163,14 +163,14 @@ def _candidate_row(choice: VictimDecision, fate: CandidateOutcome, asked: Sequen
     words = "; ".join(reasons.values() if len(reasons) == 1 else map(": ".join, reasons.items()))
     end = Piece("victim", "good") if fate.is_victim else Piece(words)
     first = next((each.vote.seq for each in fate.objections), None) or choice.question.first_seq
-    cells = (Piece(bare_name(fate.task), "strong"), *(_verdict_piece(vote, fate) for vote in asked), end)
+    cells = (Piece(bare_name(fate.task), "strong"), *(_verdict_piece(vote, fate.task) for vote in asked), end)
     return Row(fate.task, cells, first, ("task", fate.task))
 
 
-def _verdict_piece(vote: PluginAnswer, fate: CandidateOutcome) -> Piece:
-    if vote.state == "abstained":
+def _verdict_piece(vote: PluginAnswer, task: TaskKey) -> Piece:
+    if vote.state != "answered":
         return muted_piece(SKIPPED)
-    return Piece(NO, "bad") if any(each.vote.seq == vote.seq for each in fate.objections) else Piece(YES, "good")
+    return Piece(YES, "good") if task in vote.allowed_victims else Piece(NO, "bad")
 
 
 def _iter_silence_lines(recording: Recording, call: HookCallGroup) -> Iterator[Line]:
@@ -247,8 +247,7 @@ def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
 
 def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> Row:
     fate = choice.outcomes[place]
-    marks = {True: Piece(YES, "good"), False: Piece(NO, "bad")}
-    answers = {vote.plugin: marks[fate.task in vote.allowed_victims] for vote in choice.question.answered}
+    answers = {vote.plugin: _verdict_piece(vote, fate.task) for vote in choice.question.answered}
     outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")
     cells = (Piece(fate.task), Piece(choice.node or ""), Piece(choice.question.task))
     judged = (answers.get(plugin, muted_piece(SKIPPED)) for plugin in plugins)

@@ -30,7 +30,6 @@ from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at, question_named
 from vcdebug.views.table import Table, format_table
 from vcdebug.whatif.branch import OpenRecordings
-from vcdebug.whatif.other_outcomes import other_outcomes
 
 if TYPE_CHECKING:
     from vcdebug.whatif.fixes.search import FixSearch
@@ -159,6 +158,8 @@ def _iter_answer_blocks(report: AnswerReport) -> Iterator[Block]:
 
 def _explanation_blocks(recording: Recording, explanation: Explanation) -> Iterator[Block]:
     """The whole answer, with its tested fixes and what other releases and random choices give."""
+    from vcdebug.whatif.other_outcomes import other_outcomes
+
     fixes = listed_fixes(explanation, pending.short_fixes(recording, explanation))
     yield from explanation_blocks(explanation, recording.job_names, fixes, other_outcomes(recording, explanation.job))
 
@@ -204,6 +205,8 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
     if report.reply is not None:
         body["answer"] = pending.reply_document(*report.reply)
     if report.explanation is not None:
+        from vcdebug.whatif.other_outcomes import other_outcomes
+
         others = other_outcomes(state.recording, report.explanation.job)
         body["explanation"] = pending.explanation_document(report.explanation) | others.build_document()
     if report.fixes is not None:

@@ -7,12 +7,19 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from tests.recorded import BUNDLED, bundled
 from vcdebug.explain import node_fit
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.node_fit import MissingItems
 from vcdebug.explain.pending import explanation as surveys
-from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import (
+    SurveyedJob,
+    explain_by_name,
+    explain_subject,
+    survey_by_name,
+    survey_jobs,
+)
 from vcdebug.explain.pending.gates import overrides as what_if
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -119,6 +126,23 @@ def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
     assert [explain_by_name(replay_cycle(crowd(4)), one.explanation.job) for one in found] == [
         one.explanation for one in found
     ]
+
+
+def test_list_of_jobs_has_the_cause_the_reason_and_a_fix_of_the_full_answer() -> None:
+    listed = list[SurveyedJob]()
+    for recording in (*map(bundled, BUNDLED), replay_cycle(crowd(4))):
+        pairs = [survey_jobs(recording, detailed=detailed).explained for detailed in (False, True)]
+        for short, full in zip(*pairs, strict=True):
+            answers = short.explanation, full.explanation
+            assert answers[0].subject_name == answers[1].subject_name
+            assert answers[0].scheduled == answers[1].scheduled
+            assert (short.shown_finding.cause, short.shown_finding.reason) == (
+                full.shown_finding.cause,
+                full.shown_finding.reason,
+            )
+            assert {*answers[0].advice_texts[:1]} <= {*answers[1].advice_texts}
+            listed.append(short)
+    assert len(listed) > 40
 
 
 def test_internal_error_of_one_answer_keeps_the_other_answers(monkeypatch: pytest.MonkeyPatch) -> None:

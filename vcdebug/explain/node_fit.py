@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -321,6 +321,11 @@ class FitTable:
         if kinds not in self._by_kinds:
             self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
         return self._by_kinds[kinds]
+
+    @cached_property
+    def free_names(self) -> Set[NodeName]:
+        """The nodes that fit."""
+        return {node.name for node in self.of_kind(("free",))}
 
     @cached_property
     def nearest_node(self) -> NodeFit | None:

@@ -1,8 +1,10 @@
 """Who has the room that a task lacks: tasks that this cycle placed there first, and tasks that run there."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -11,7 +13,7 @@ from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain.answer import Advice, Evidence
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, room_by_node, tasks_by_node
+from vcdebug.explain.node_fit import NodeFits, fits_by_amounts, room_by_node, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
@@ -22,6 +24,9 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, TaskTry
 from vcdebug.snapshot.manifest import HOSTNAME_KEY
+
+if TYPE_CHECKING:
+    from vcdebug.explain.orders import OrderComparison
 
 MAX_TAKERS = 3
 HYPER_NODE_ROOMS: Final = "vcdebug.explain.plugins.network_topology_aware:hyper_node_rooms"
@@ -45,12 +50,12 @@ class RoomTakers(Struct, frozen=True):
 
 def room_takers(fits: NodeFits) -> RoomTakers:
     """Tasks of other jobs that this cycle placed where the task would have fitted at the opening."""
-    recording, request = fits.view.recording, fits.task.init_resreq
+    recording = fits.view.recording
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
         return RoomTakers()
-    opening_room = room_by_node(recording, opened)
-    lost_nodes = tuple([n.name for n in fits.of_kind("short") if request.less_equal(opening_room[n.name].future_idle)])
+    was_free = fits_by_amounts(recording, opened, tuple(fits.task.init_resreq.items())).free_names
+    lost_nodes = tuple([node.name for node in fits.of_kind("short") if node.name in was_free])
     placed = placements_before(recording, fits.earliest_seq)
     # Jobs without placed pods share one cached answer, whose key names no job.
     own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
@@ -106,13 +111,12 @@ def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
 def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[Advice, ...]:
     """Advice to serve the queue before the one that was first; empty where priorities of queues do not decide that."""
     from vcdebug.explain import plugins
-    from vcdebug.explain.orders import order_of
 
     own = fits.view.queue
     other = fits.view.session.queues[fits.view.session.jobs[takers.tasks[0].task.job].queue] if takers.tasks else own
     if other.name == own.name:
         return ()
-    order = order_of(fits.view.recording, takers.tasks[0].seq, "queue", other.name, own.name)
+    order = _queue_order(fits.view.recording, takers.tasks[0].seq, other.name, own.name)
     if not any(step.difference.label == plugins.QUEUE_PRIORITY for step in order.steps):
         return ()
     words = f"Queue {own.name}: spec.priority {own.priority} -> {other.priority + 1} (served before {other.name})."
@@ -248,13 +252,21 @@ def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> 
     return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
 
 
+# All jobs of a queue that lost their room to the same pod ask for it.
+@per_recording(most=10_000)
+def _queue_order(recording: Recording, seq: Seq, first: QueueName, second: QueueName) -> OrderComparison:
+    from vcdebug.explain.orders import order_of
+
+    return order_of(recording, seq, "queue", first, second)
+
+
 def _order_words(fits: NodeFits, first: RoomTaker) -> str:
     from vcdebug.explain.orders import order_of
 
     recording, job = fits.view.recording, fits.view.job
     other = recording.session.jobs[first.task.job]
     if other.queue != job.queue:
-        comparison = order_of(recording, first.seq, "queue", other.queue, job.queue)
+        comparison = _queue_order(recording, first.seq, other.queue, job.queue)
         if comparison.order_sign >= 0:
             return ""
         hint = "; priority orders jobs only within a queue" if job.priority > other.priority else ""

@@ -5,9 +5,9 @@ import pytest
 from tests.debugger.test_steps_inside import COMPARED, compared_pop
 from tests.tui.driving import NARROW, WIDE, opened_again
 from vcdebug.explain.orders import comparisons_at
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.tui.keymap import bindings_by_id
 from vcdebug.tui.panels.base import Panel
-from vcdebug.views.headline import bare_name
 
 START = 60
 MOVEMENTS = ("over", "into", "out", "continue")

@@ -28,6 +28,7 @@ from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.job_names import job_names
+from vcdebug.snapshot.manifest import namespace_in
 from vcdebug.snapshot.snapshot import Snapshot
 
 MAX_REMEMBERED = 10_000
@@ -173,7 +174,7 @@ class ClusterWatch:
         reasons.extend(f"{name} was evicted again" for name in workloads if not self._is_new(("evicted", name)))
 
     def _is_watched(self, name: str) -> bool:
-        return self._namespace in ("", name.partition("/")[0])
+        return self._namespace in ("", namespace_in(name))
 
     def _is_new(self, key: object) -> bool:
         """Whether the key is new; the key is remembered."""

@@ -28,7 +28,7 @@ from vcdebug.recording.effects import committed_evictions, cycle_effects, reserv
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import api_writes, iter_unscheduled_messages, pod_group_changes, pod_status_writes
 from vcdebug.releases.scheduling import ALLOCATED_HYPERNODE_ANNOTATION
-from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, annotations_of, metadata_of, namespace_in, spec_of, status_of
 from vcdebug.snapshot.quantity import nano_text, nano_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -353,7 +353,7 @@ def note_devices(devices: PodDevices, claim: str, body: JsonObject) -> None:
     allocation, users = status.get("allocation"), status.get("reservedFor")
     if allocation and users:
         results = (allocation.get("devices") or {}).get("results") or ()
-        namespace = claim.partition("/")[0]
+        namespace = namespace_in(claim)
         pod = f"{namespace}/{users[-1].get('name')}"
         devices.setdefault(pod, {})[claim] = _allocation_words(results, allocation.get("nodeSelector"))
 

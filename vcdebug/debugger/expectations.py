@@ -15,6 +15,7 @@ from vcdebug.explain.job_view import NotFoundError, find_subject
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.snapshot.yaml_documents import DocumentError, FieldKinds, check_fields, yaml_documents
 
 TOTAL_FIELDS: Final = ("evictions", "nodes", "waiting")
@@ -173,7 +174,7 @@ def _iter_job_verdicts(cycle: _CycleResult, name: str, fields: Mapping[str, obje
 
 
 def _iter_pod_verdicts(cycle: _CycleResult, name: str, fields: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
-    keys = [key for key in cycle.node_by_pod if key == name or key.rpartition("/")[2] == name]
+    keys = [key for key in cycle.node_by_pod if key == name or bare_name(key) == name]
     if len(keys) != 1:
         missing = "no such pod in the session" if not keys else f"several: {', '.join(keys[:3])}"
         yield from (ExpectationVerdict(f"pod {name}", field, value, missing, False) for field, value in fields.items())

@@ -14,7 +14,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import NODE_ANNOTATION, TASK_PRIORITY_KEY
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import JsonObject, key_of, metadata_of, name_of, spec_of
+from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, namespace_of, spec_of
 
 
 class FigureFact(NamedTuple):
@@ -212,7 +212,7 @@ def find_manifest(recording: Recording, kind: str, name: str) -> JsonObject | No
 def read_field(kind: str, manifest: JsonObject, *steps: str | int) -> FieldFact | None:
     """A field of a manifest; None where it is not stated."""
     value = _value_at(manifest, steps)
-    name = key_of(manifest) if metadata_of(manifest).get("namespace") else name_of(manifest)
+    name = key_of(manifest) if namespace_of(manifest) else name_of(manifest)
     return None if value is None else FieldFact(kind, name, steps, _format_value(value))
 
 
@@ -285,7 +285,7 @@ def stated_operands(recording: Recording, seq: Seq, title: str, term: Term) -> I
         fields += [read_field("PodGroup", manifest, "spec", "minResources", dim)]
     elif title in ("used", "hard"):
         for quota in recording.snapshot.objects_of("ResourceQuota"):
-            if metadata_of(quota).get("namespace") == job.namespace:
+            if namespace_of(quota) == job.namespace:
                 fields += [read_field("ResourceQuota", quota, "status", title, dim)]
     elif role_word == "role" and title == "min":
         fields += [read_field("PodGroup", manifest, "spec", "minTaskMember", role)]

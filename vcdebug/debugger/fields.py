@@ -10,6 +10,7 @@ from vcdebug.framework.subject import name_in
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 
 FieldReader = Callable[[Recording, Seq, record.Event], Value]
 
@@ -75,7 +76,7 @@ def _event_job(recording: Recording, seq: Seq, event: record.Event) -> Value:
 
 def _short_name(name: Value) -> Value:
     """The name without its namespace, as in upstream's field Name."""
-    return name.rpartition("/")[2] if isinstance(name, str) else None
+    return bare_name(name) if isinstance(name, str) else None
 
 
 def _event_queue(recording: Recording, seq: Seq, event: record.Event) -> Value:

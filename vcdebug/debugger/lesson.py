@@ -13,6 +13,7 @@ from vcdebug.debugger.notebook import evaluate_text
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.snapshot.yaml_documents import DocumentError, FieldKinds, check_fields, yaml_documents
 from vcdebug.whatif.branch import ORIGINAL, OpenRecordings
 
@@ -159,7 +160,7 @@ def judge_reply(step: LessonStep, recording: Recording, reply: str) -> StepVerdi
 
 def _names_of(text: str) -> list[str]:
     """The names in a list, without namespaces, in any order."""
-    return sorted(name.strip().rpartition("/")[2].casefold() for name in text.split(","))
+    return sorted(bare_name(name.strip()).casefold() for name in text.split(","))
 
 
 def _proof_lines(step: LessonStep, seq: Seq, answer: str) -> list[str]:

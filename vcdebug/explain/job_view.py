@@ -34,9 +34,11 @@ from vcdebug.snapshot.manifest import (
     JsonObject,
     WorkloadFacts,
     annotations_of,
+    bare_name,
     key_of,
     metadata_of,
     name_of,
+    namespace_of,
     owner_keys,
     owner_names,
     owners_of,
@@ -259,8 +261,8 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
     shown_job = names.typed_names.get(word.rpartition(" ")[2])
     if shown_job is not None:
         return ExplainSubject(shown_job)
-    by_name = [key for key in groups if key.rpartition("/")[2] == word]
-    by_name = by_name or [job for name, job in names.typed_names.items() if name.rpartition("/")[2] == word]
+    by_name = [key for key in groups if bare_name(key) == word]
+    by_name = by_name or [job for name, job in names.typed_names.items() if bare_name(name) == word]
     if by_name:
         return ExplainSubject(_require_unique(by_name, word, names))
     owned_groups = (
@@ -273,11 +275,11 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
         # An owner has a PodGroup for each of its revisions; the question is about the one with Pending pods.
         open_groups = [job for job in owned_groups if job in waiting]
         return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word, names))
-    if matching_pods := [key for key in pods if key.rpartition("/")[2] == word]:
+    if matching_pods := [key for key in pods if bare_name(key) == word]:
         key = _require_unique(matching_pods, word, names)
         return ExplainSubject(pods[key].job_id, key)
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
-    if orphan_groups := [job for job in orphans if word in (job, job.rpartition("/")[2])]:
+    if orphan_groups := [job for job in orphans if word in (job, bare_name(job))]:
         return ExplainSubject(_require_unique(orphan_groups, word, names))
     missing = missing_kinds(snapshot)
     if missing and not groups and not pods:
@@ -328,7 +330,7 @@ def _owner_names(
         yield owner.get("name")
         if owner.get("uid") in between:
             yield from _owner_names(between[owner["uid"]], {}, workloads)
-        elif facts := workloads.get(f"{_namespace_of(manifest)}/{full_name}"):
+        elif facts := workloads.get(f"{namespace_of(manifest)}/{full_name}"):
             yield from facts.owners
         elif owner.get("kind") in _KINDS_BETWEEN:
             yield _REVISION.sub("", str(owner.get("name")))
@@ -338,18 +340,18 @@ def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
     """PodGroups of a Volcano Job or JobFlow of this name; the object's name if its controller created no PodGroup."""
     namespace, _, name = word.rpartition("/")
     groups = group_by_key(
-        ((_namespace_of(group), owner.get("name")), key_of(group))
+        ((namespace_of(group), owner.get("name")), key_of(group))
         for group in snapshot.objects_of("PodGroup")
         for owner in owners_of(group)
     )
     keys: dict[JobId, None] = {}
     for job in (*snapshot.objects_of("Job"), *snapshot.objects_of("JobFlow")):
         is_named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
-        if is_named and namespace in ("", _namespace_of(job)):
-            keys |= dict.fromkeys(groups.get((_namespace_of(job), name_of(job))) or [key_of(job)])
-    keys |= dict.fromkeys(key for key in unmade_workloads(snapshot) if word in (key, key.rpartition("/")[2]))
+        if is_named and namespace in ("", namespace_of(job)):
+            keys |= dict.fromkeys(groups.get((namespace_of(job), name_of(job))) or [key_of(job)])
+    keys |= dict.fromkeys(key for key in unmade_workloads(snapshot) if word in (key, bare_name(key)))
     # A JobFlow whose Jobs are there is known by them.
-    jobs = [key for key in keys if key.rpartition("/")[2] != name]
+    jobs = [key for key in keys if bare_name(key) != name]
     return jobs or list(keys)
 
 
@@ -377,14 +379,10 @@ def ungrouped_pods(recording: Recording) -> Mapping[str, Sequence[Pod]]:
     pods = {metadata_of(one).get("uid"): one for one in snapshot.objects_of("Pod")}
     between = {**_objects_between(snapshot), **pods}
     return group_by_key(
-        (f"{_namespace_of(pod)}/{name}", Pod(pod))
+        (f"{namespace_of(pod)}/{name}", Pod(pod))
         for pod in _ungrouped(snapshot)
         for name in dict.fromkeys(_owner_names(pod, between, snapshot.workloads))
     )
-
-
-def _namespace_of(manifest: JsonObject) -> str:
-    return str(metadata_of(manifest).get("namespace") or "")
 
 
 def _require_unique(keys: Sequence[str], word: str, names: JobNames) -> str:
@@ -394,11 +392,11 @@ def _require_unique(keys: Sequence[str], word: str, names: JobNames) -> str:
 
 
 def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
-    tails, bare_name = {key.rpartition("/")[2]: key for key in names}, word.rpartition("/")[2]
+    tails, tail = {bare_name(key): key for key in names}, bare_name(word)
     similar = (
         closest_names(word, names, 3, 0.5)
-        or [tails[tail] for tail in closest_names(bare_name, tails, 3, 0.5)]
-        or [key for tail, key in tails.items() if bare_name and bare_name in tail][:3]
+        or [tails[name] for name in closest_names(tail, tails, 3, 0.5)]
+        or [key for name, key in tails.items() if tail and tail in name][:3]
     )
     hint = f"did you mean {', '.join(similar)}?" if similar else "vcdebug run lists the jobs"
     return NotFoundError("no such job or pod", hint, word)
@@ -411,7 +409,7 @@ def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
 def _known_workloads(recording: Recording) -> Mapping[str, WorkloadFacts]:
     """Workloads by `namespace/Kind name`, including Volcano Jobs and the controllers of a Deployment's pods."""
     objects = ((kind, one) for kind in ("Job", *CONTROLLER_KINDS) for one in recording.snapshot.objects_of(kind))
-    named = ((workload_key(_namespace_of(one), kind, name_of(one)), one) for kind, one in objects)
+    named = ((workload_key(namespace_of(one), kind, name_of(one)), one) for kind, one in objects)
     return {**recording.snapshot.workloads, **{name: WorkloadFacts.of_manifest(one) for name, one in named}}
 
 
@@ -419,7 +417,7 @@ def workloads_of(recording: Recording, manifest: JsonObject) -> Iterator[tuple[s
     """Yields (`PyTorchJob mnist`, facts of that workload) for each owner of an object that the snapshot contains."""
     facts_by_name = _known_workloads(recording)
     for name in owner_names(manifest):
-        if facts := facts_by_name.get(f"{_namespace_of(manifest)}/{name}"):
+        if facts := facts_by_name.get(f"{namespace_of(manifest)}/{name}"):
             yield name, facts
 
 

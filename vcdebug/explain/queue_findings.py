@@ -48,7 +48,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
 from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, bare_name
 from vcdebug.snapshot.workloads import next_pods_of
 
 
@@ -378,7 +378,7 @@ def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ..
     if not left_behind:
         idle = queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
         # The name of the PodGroup itself, which has to be deleted, and not that of its workload.
-        return tuple(f"PodGroup {job.partition('/')[2]} belongs to {owner}." for job, owner in list(idle.items())[:2])
+        return tuple(f"PodGroup {bare_name(job)} belongs to {owner}." for job, owner in list(idle.items())[:2])
     belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"
     subject = "They" if 1 < len(left_behind) == len(stuck) else join_names(left_behind)
     return (f"{subject} {belongs} 0 replicas: {join_names(left_behind.values())}.",)

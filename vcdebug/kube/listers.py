@@ -58,7 +58,7 @@ class Listers:
         pairs: dict[str, str] = {}
         for service in self._services:
             selector = manifest.spec_of(service).get("selector")
-            same_namespace = (manifest.metadata_of(service).get("namespace") or "") == namespace
+            same_namespace = manifest.namespace_of(service) == namespace
             if same_namespace and selector is not None and equality_selector(selector).matches_labels(pod_labels):
                 pairs.update(selector)
         owner = next((o for o in owners if o.get("controller")), None)
@@ -132,7 +132,7 @@ def is_owned_by(claim: Manifest, pod: Pod) -> bool:
 
 def not_owner_text(claim: Manifest, pod: Pod) -> str:
     """Upstream's message for a claim that another object owns."""
-    namespace = manifest.metadata_of(claim).get("namespace") or ""
+    namespace = manifest.namespace_of(claim)
     name = manifest.name_of(claim)
     return f"PVC {namespace}/{name} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
 

@@ -10,7 +10,7 @@ from vcdebug.framework.session import Plugin, Session
 from vcdebug.kube.listers import Manifest
 from vcdebug.model.job import JobInfo
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, PR_5744, PR_5800
-from vcdebug.snapshot.manifest import key_of, metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import key_of, metadata_of, namespace_of, spec_of, status_of
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 
 REFUSAL_MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
@@ -64,7 +64,7 @@ class ResourceQuota(Plugin):
             if leaves_scoped and is_scoped(spec_of(manifest)):
                 continue
             status: Manifest = status_of(manifest)
-            namespace = metadata_of(manifest).get("namespace") or ""
+            namespace = namespace_of(manifest)
             self.quotas.setdefault(namespace, []).append(
                 NamespaceQuota(metadata_of(manifest)["name"], status.get("hard") or {}, status.get("used") or {})
             )

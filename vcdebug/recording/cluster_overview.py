@@ -14,7 +14,7 @@ from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.manifest import key_of, namespace_in
 
 SERVED_STATUSES: Final = (
     TaskStatus.RUNNING,
@@ -70,7 +70,7 @@ def invalid_jobs(recording: Recording) -> dict[JobId, None]:
 
 def other_invalid_jobs(recording: Recording, job: JobId) -> list[JobId]:
     """The other invalid jobs of the job's namespace, which compete with it for its quotas."""
-    namespace, _, _ = job.partition("/")
+    namespace = namespace_in(job)
     return [one for one in invalid_jobs(recording) if one != job and one.startswith(f"{namespace}/")]
 
 

@@ -25,7 +25,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.input_problems import noteworthy_nodes
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, metadata_of, name_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, key_of, name_of, namespace_of
 
 UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
 
@@ -99,9 +99,7 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
     yield SessionStep("RevocableNodes", "; ".join(zone_texts) or "none: no node has a revocable zone", seq=1)
     drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
     yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
-    quotas = Counter(
-        metadata_of(manifest).get("namespace") or "" for manifest in recording.snapshot.objects_of("ResourceQuota")
-    )
+    quotas = Counter(namespace_of(manifest) for manifest in recording.snapshot.objects_of("ResourceQuota"))
     counted = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
     yield SessionStep("NamespaceInfo", "; ".join(counted) or "no namespace has a ResourceQuota", seq=1)
 

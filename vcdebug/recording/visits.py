@@ -11,6 +11,7 @@ from vcdebug.framework import hooks, record
 from vcdebug.framework.columns import SpanLog
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 
 NumberedEvent = tuple[Seq, record.Event]
 NumberedStatement = tuple[Seq, record.StatementEvent]
@@ -92,7 +93,7 @@ class TaskTry(Struct, frozen=True, dict=True):
     @property
     def task_name(self) -> str:
         """The task's name without its namespace."""
-        return self.task.rpartition("/")[2]
+        return bare_name(self.task)
 
     def task_calls(self, *points: str) -> list[NumberedCall]:
         """Calls of these hooks about the task that concern no single node."""

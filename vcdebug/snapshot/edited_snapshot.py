@@ -12,7 +12,7 @@ from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_an
 from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit, EditWalk, edit_conf_text
 from vcdebug.snapshot.gathered_objects import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import HOSTNAME_KEY, metadata_of
+from vcdebug.snapshot.manifest import HOSTNAME_KEY, bare_name, metadata_of
 from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.schema import SHAPES, repair_manifest
 from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
@@ -54,7 +54,7 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
     if index is not None:
         return index
     names = [object_name(manifest) for manifest in manifests]
-    matches = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
+    matches = [place for place, name in enumerate(names) if bare_name(name) == edit.name]
     if len(matches) == 1:
         return matches[0]
     position = len(edit.text.partition("/")[0]) + 1

@@ -11,9 +11,12 @@ from msgspec import Struct, structs
 
 from vcdebug.snapshot.manifest import (
     JsonObject,
+    bare_name,
     key_of,
     metadata_of,
     name_of,
+    namespace_in,
+    namespace_of,
     owners_of,
     split_workload_key,
     workload_key,
@@ -91,7 +94,7 @@ def job_names(snapshot: Snapshot) -> JobNames:
 
 
 def _bare(name: str) -> str:
-    return name.rpartition("/")[2]
+    return bare_name(name)
 
 
 class _Owner(Struct, frozen=True):
@@ -124,7 +127,7 @@ class _OwnerSearch:
         nearest = next((each for each in references if each.get("controller")), next(iter(references), {}))
         if not nearest.get("name"):
             return []
-        return [_owner_of(nearest), *self._outer_owner(str(metadata_of(manifest).get("namespace") or ""), nearest)]
+        return [_owner_of(nearest), *self._outer_owner(namespace_of(manifest), nearest)]
 
     def _outer_owner(self, namespace: str, inner: JsonObject) -> Iterator[_Owner]:
         for outer in self._set_owners.get(inner.get("uid"), ())[:1]:
@@ -159,7 +162,7 @@ def _choose_distinct(chains: Mapping[str, Sequence[_Owner]]) -> dict[str, _Named
 
 def _iter_candidates(job: str, owners: Sequence[_Owner]) -> Iterator[_NamedJob]:
     """Names from the one that people know best to the PodGroup's own, which no other job has."""
-    namespace = job.partition("/")[0]
+    namespace = namespace_in(job)
     # A name from which the owner's is made, such as that of a Deployment, is the user's own.
     is_own = any(f"{owner.name}-".startswith(f"{_bare(job)}-") for owner in owners[:1])
     for owner in () if is_own else reversed(owners):

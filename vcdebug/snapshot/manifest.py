@@ -34,9 +34,24 @@ def name_of(manifest: JsonObject) -> str:
     return metadata_of(manifest).get("name") or ""
 
 
+def namespace_of(manifest: JsonObject) -> str:
+    """The object's namespace; empty for none."""
+    return metadata_of(manifest).get("namespace") or ""
+
+
 def key_of(manifest: JsonObject) -> str:
     """`namespace/name`."""
-    return f"{metadata_of(manifest).get('namespace') or ''}/{name_of(manifest)}"
+    return f"{namespace_of(manifest)}/{name_of(manifest)}"
+
+
+def bare_name(key: str) -> str:
+    """The name in `namespace/name`."""
+    return key.rpartition("/")[2]
+
+
+def namespace_in(key: str) -> str:
+    """The namespace in `namespace/name`."""
+    return key.partition("/")[0]
 
 
 def labels_of(manifest: JsonObject) -> Mapping[str, str]:
@@ -58,7 +73,7 @@ def owners_of(manifest: JsonObject) -> Sequence[JsonObject]:
 
 def owner_keys(manifest: JsonObject) -> list[str]:
     """`namespace/name` of the object's owners, which are in its own namespace."""
-    namespace = metadata_of(manifest).get("namespace") or ""
+    namespace = namespace_of(manifest)
     return [f"{namespace}/{owner.get('name')}" for owner in owners_of(manifest)]
 
 

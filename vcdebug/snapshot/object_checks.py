@@ -13,8 +13,8 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
     key_of,
-    metadata_of,
     name_of,
+    namespace_of,
     object_in,
     object_list,
     owners_of,
@@ -128,10 +128,7 @@ def _names_of_kind(gathered: GatheredObjects, kind: str) -> dict[str, None]:
 
 
 def _keys_of_kind(gathered: GatheredObjects, kind: str) -> dict[tuple[str, str], None]:
-    return {
-        (metadata_of(manifest).get("namespace") or "", name_of(manifest)): None
-        for manifest in gathered.objects.get(kind, ())
-    }
+    return {(namespace_of(manifest), name_of(manifest)): None for manifest in gathered.objects.get(kind, ())}
 
 
 def drop_duplicates(gathered: GatheredObjects) -> None:

@@ -24,6 +24,7 @@ from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
 from vcdebug.explain.pending.cause_groups import list_known_causes
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.tui.config import THEME_NAMES
 from vcdebug.tui.key_names import key_name, keys_by_binding
 from vcdebug.tui.main.screen import MainScreen
@@ -226,7 +227,7 @@ def _rank_objects(main: MainScreen, recording: Recording, words: Sequence[str]) 
     for plural, (command, description) in OBJECT_COMMANDS.items():
         found = (_find_names(recording, RESOURCE_KINDS[plural], words, sign + start) for sign in ("\n", "/", ""))
         for name in dict.fromkeys(chain.from_iterable(islice(names, MAX_HITS) for names in found)):
-            base_name = name.casefold().rpartition("/")[2]
+            base_name = bare_name(name.casefold())
             rank = 0 if start in (base_name, name.casefold()) else 1 if base_name.startswith(start) else 2
             run = partial(main.run_command, f"{command} {name}")
             yield rank, PaletteEntry(plural.removesuffix("s"), name, description, run)

@@ -9,7 +9,7 @@ from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import bare_name
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.table import Column, Row
 
 

@@ -19,7 +19,8 @@ from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import Effects, JobSummary, cycle_effects
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import answer_piece, bare_name, event_headline, path_words, placing_words, task_list_or
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import answer_piece, event_headline, path_words, placing_words, task_list_or
 from vcdebug.views.pieces import GANG_SIGNS, Line, Piece, Style, draw_bar, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 from vcdebug.views.votes import outcome_words, subject_text

@@ -14,9 +14,10 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.effects import Effects
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.writes import ClusterWrite, api_writes
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.document import make_listing
-from vcdebug.views.headline import FATE_WORDS, bare_name
+from vcdebug.views.headline import FATE_WORDS
 from vcdebug.views.pieces import HERE, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
 

@@ -15,8 +15,9 @@ from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import at_most
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.headline import bare_name, short_part, task_list
+from vcdebug.views.headline import short_part, task_list
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table
 

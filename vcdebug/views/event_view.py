@@ -17,8 +17,9 @@ from vcdebug.recording.event_index import JOB, NODE, QUEUE, TASK
 from vcdebug.recording.recording import Recording, cut_off_error, per_recording
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.recording.timeline import ClusterState
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, subject_figure
-from vcdebug.views.headline import bare_name, close_message, span_outcome
+from vcdebug.views.headline import close_message, span_outcome
 from vcdebug.views.jobs import job_page, jobs_table
 from vcdebug.views.node_grids import REASON, SHORT_OF, best_grid, node_list, predicate_grid, score_grid
 from vcdebug.views.nodes import node_page, nodes_table

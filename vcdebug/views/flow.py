@@ -26,7 +26,8 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import announce_long_work
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.visits import VICTIM_POINTS, starts_after_pop
-from vcdebug.views.headline import answer_piece, bare_name, event_headline, span_outcome, task_list_or
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import answer_piece, event_headline, span_outcome, task_list_or
 from vcdebug.views.pieces import CLOSED, NO, OPEN, YES, Piece, Style, muted_lines, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Row, RowsOnDemand, Table, table_columns
 

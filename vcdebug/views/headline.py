@@ -16,6 +16,7 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import VICTIM_POINTS
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.pieces import ALLOCATED, COMMIT, DISCARD, EVICT, NO, PATH, RESERVED, YES, Piece, Style, muted_piece
 
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
@@ -173,11 +174,6 @@ def close_message(job: record.JobClose) -> tuple[bool, str]:
 # Short names.
 
 
-def bare_name(name: str) -> str:
-    """The name without its namespace."""
-    return name.rsplit("/", 1)[-1]
-
-
 def task_list(keys: Sequence[str]) -> str:
     """`resnet-sweep-worker-{0,1} etl-0`: tasks with a common stem are grouped."""
     groups: dict[str, list[str]] = {}
@@ -217,7 +213,7 @@ _SHORT_PARTS = {
 
 def short_part(name: str) -> str:
     """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
-    tail = name.rsplit("/", 1)[-1]
+    tail = bare_name(name)
     return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
 
 

@@ -22,8 +22,9 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.equation import figure_text, row_name, short_names
-from vcdebug.views.headline import answer_piece, bare_name, fit_piece, short_part
+from vcdebug.views.headline import answer_piece, fit_piece, short_part
 from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns

@@ -16,8 +16,9 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.visits import next_task_turn
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import JOB_HEADS, TASK_HEADS, figure_by_head
-from vcdebug.views.headline import FATE_WORDS, bare_name, span_outcome
+from vcdebug.views.headline import FATE_WORDS, span_outcome
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, gang_line, labelled_line, muted_piece
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, empty_table, table_columns
 

@@ -30,7 +30,8 @@ from vcdebug.model.names import Row as NodeRow
 from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import bare_name, fit_piece, passing_piece, short_part
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import fit_piece, passing_piece, short_part
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, empty_table, table_columns
 

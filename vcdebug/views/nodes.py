@@ -22,9 +22,10 @@ from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensio
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
-from vcdebug.views.headline import bare_name, fit_piece
+from vcdebug.views.headline import fit_piece
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
 from vcdebug.views.pieces import (
     LEGEND,

@@ -16,7 +16,8 @@ from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEve
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import VICTIM_POINTS
-from vcdebug.views.headline import bare_name, event_headline, event_place
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import event_headline, event_place
 from vcdebug.views.pieces import BREAK, HERE, NO, SKIPPED, YES, Line, Piece, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Row, RowsOnDemand, Table, table_columns
 

@@ -12,7 +12,7 @@ from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
-from vcdebug.views.headline import bare_name
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.pieces import HERE, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, empty_table, table_columns
 

@@ -17,7 +17,8 @@ from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import announce_long_work, is_large
-from vcdebug.views.headline import bare_name, close_message, inner_words
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import close_message, inner_words
 from vcdebug.views.pending import BOARD_COLUMNS, board_table
 from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Row, Table, empty_table, table_columns

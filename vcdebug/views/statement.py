@@ -25,8 +25,9 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import operation_figure, statement_figure
-from vcdebug.views.headline import answer_piece, bare_name
+from vcdebug.views.headline import answer_piece
 from vcdebug.views.pieces import (
     ALLOCATED,
     COMMIT,

@@ -11,7 +11,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.event_index import seq_after
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import next_task_turn
-from vcdebug.views.headline import bare_name
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, make_line, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns
 

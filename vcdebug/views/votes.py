@@ -21,7 +21,8 @@ from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording import session_steps
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import VICTIM_POINTS
-from vcdebug.views.headline import answer_piece, bare_name, placing_words, task_list
+from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views.headline import answer_piece, placing_words, task_list
 from vcdebug.views.pieces import HERE, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, table_columns
 

@@ -10,6 +10,7 @@ from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.model.names import JobId
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 
 if TYPE_CHECKING:
     from vcdebug.whatif.fit_probe import AloneFit, FittingCopies
@@ -46,7 +47,7 @@ def _parse_fits(recording: Recording, present_job: JobId, argument: str) -> tupl
     name = " ".join(parts) or present_job
     if not name:
         raise CommandError("no job at this event", hint="fits JOB")
-    jobs = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
+    jobs = [uid for uid in recording.session.jobs if uid == name or bare_name(uid) == name]
     if len(jobs) != 1:
         raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
     if limit > MOST_COPIES:

@@ -25,6 +25,7 @@ from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_o
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
 from vcdebug.recording.visits import JobVisit, refusals_in
+from vcdebug.snapshot.manifest import bare_name
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
 MOST_NODES = 3
@@ -141,7 +142,7 @@ def _allowing_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:
             if equation and len([one for one in term.figures if isinstance(one, int | float)]) > 1:
                 figures = format_figures(equation, term)
                 why = f"{figures} (any pods of the job count)" if vote.plugin == GANG else figures
-                yield f"{vote.plugin} (tier {vote.tier}) allows {eviction.victim.partition('/')[2]}: {why}."
+                yield f"{vote.plugin} (tier {vote.tier}) allows {bare_name(eviction.victim)}: {why}."
     owners = recording.owners
     other = owners.queues.get(owners.jobs.get(eviction.preemptor, eviction.preemptor), "")
     if other and other != eviction.queue:

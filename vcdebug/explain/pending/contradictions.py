@@ -45,7 +45,7 @@ from vcdebug.plugins.predicates.static_filters import AFFINITY, CORDONED, TAINTE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODEGROUP_ENDS_PREDICATES
-from vcdebug.snapshot.manifest import key_of, name_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import bare_name, key_of, name_of, object_in, object_list, spec_of, status_of
 from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.reported_events import event_time
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
@@ -419,7 +419,7 @@ def _uncounted_pods(view: JobView) -> Iterator[_Contradiction]:
     asked = {name for task in view.tasks.values() for name in task.resreq.resource_names()}
     above = queue_index.amounts_above_capability(recording, queue, tuple(tasks)) if tasks else ()
     for name, held_text, limit_text in [one for one in above if one[0] in asked][:1]:
-        groups = join_names(dict.fromkeys(task.job.partition("/")[2] for task in tasks), 2)
+        groups = join_names(dict.fromkeys(bare_name(task.job) for task in tasks), 2)
         amount = format_resource(sum_resources(task.resreq for task in tasks), [name])
         missing = f"{count_noun(len(tasks), 'pod')} ({amount}) {verb_for(len(tasks), 'runs')} for queue {queue}"
         fact = f"{missing}, but PodGroup {groups} does not exist, so no queue counts them"

@@ -25,7 +25,16 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.snapshot.manifest import HOSTNAME_KEY, key_of, metadata_of, name_of, object_in, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    HOSTNAME_KEY,
+    key_of,
+    name_of,
+    namespace_in,
+    namespace_of,
+    object_in,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
@@ -213,7 +222,7 @@ def silent_device_plugins(snapshot: Snapshot, name: str) -> tuple[list[str], lis
     for pod in snapshot.objects_of("Pod"):
         node, plugin = spec_of(pod).get("nodeName"), name_of(pod)
         if node and "device-plugin" in plugin and any(word in plugin for word in words):
-            namespace, _, _ = key_of(pod).rpartition("/")
+            namespace = namespace_in(key_of(pod))
             text = (
                 f"{key_of(pod)} runs on {node}, which reports no {name}: it found no device there or did not register."
             )
@@ -277,7 +286,7 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         free = (Advice.queue_admin(f"Free resources on {reachable}, or move the data."),) if reachable else ()
         yield ConstraintFailure(f"Its volumes are accessible {source}", free, ConstraintKind.VOLUME)
     for claim in snapshot.objects_of("PersistentVolumeClaim"):
-        if metadata_of(claim).get("namespace") == fits.task.namespace and name_of(claim) in pod_claims:
+        if namespace_of(claim) == fits.task.namespace and name_of(claim) in pod_claims:
             yield from _unbound_claim_failures(fits, claim, reasons)
 
 
@@ -331,7 +340,7 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
 def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
     """A claim that does not exist, and the one of its namespace whose name is closest."""
     pod, every = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
-    existing_names = [name_of(one) for one in every if metadata_of(one).get("namespace") == pod.namespace]
+    existing_names = [name_of(one) for one in every if namespace_of(one) == pod.namespace]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLAIM.findall(reason)):
         close = closest_name(name, existing_names)
         edits = [

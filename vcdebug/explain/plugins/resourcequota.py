@@ -23,7 +23,16 @@ from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import plugin_of
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, object_in, object_list, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    JsonObject,
+    key_of,
+    name_of,
+    namespace_in,
+    object_in,
+    object_list,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.quantity import NANO_PER_UNIT, nano_text, nano_value, text_like
 
 WAIT_FOR_PODS: Final = "Wait until pods of its namespace finish."
@@ -230,7 +239,7 @@ def exhausted_quotas(
 def _quotas_of(recording: Recording, namespace: str) -> Iterator[tuple[JsonObject, Mapping[str, object], bool]]:
     """Yields (quota, its limits, whether scopes make it count only some pods) for each ResourceQuota of a namespace."""
     for manifest in recording.snapshot.objects_of("ResourceQuota"):
-        if key_of(manifest).partition("/")[0] == namespace:
+        if namespace_in(key_of(manifest)) == namespace:
             spec = spec_of(manifest)
             hard = spec.get("hard") or status_of(manifest).get("hard") or {}
             yield manifest, hard, bool(spec.get("scopes") or spec.get("scopeSelector"))
@@ -238,7 +247,7 @@ def _quotas_of(recording: Recording, namespace: str) -> Iterator[tuple[JsonObjec
 
 def quota_that_ended(recording: Recording, job: JsonObject) -> tuple[Sequence[str], Sequence[Advice]]:
     """(facts, advice) if a ResourceQuota has no room for the pods of a Volcano Job that no policy terminated."""
-    namespace, tasks = key_of(job).partition("/")[0], object_list(spec_of(job).get("tasks"))
+    namespace, tasks = namespace_in(key_of(job)), object_list(spec_of(job).get("tasks"))
     templates = (object_in(task.get("template")) for task in tasks)
     amounts = [pod_quota_amounts(Pod({"metadata": {}, **template})) for template in templates]
     quota = next((one for each in amounts for one in exhausted_quotas(recording, namespace, each)), None)
@@ -259,7 +268,7 @@ def _quota_of_all_pods(
     pods, total = sum(replicas), Counter[str]()  # exact: ints
     for count, each in zip(replicas, amounts, strict=True):
         total.update({name: count * amount for name, amount in each.items()})
-    quota = next(exhausted_quotas(recording, key_of(job).partition("/")[0], total), None)
+    quota = next(exhausted_quotas(recording, namespace_in(key_of(job)), total), None)
     if quota is None:
         return unstated_amounts(recording, job)
     minimum, admits = int(spec_of(job).get("minAvailable") or pods), ""
@@ -279,7 +288,7 @@ def unstated_amounts(recording: Recording, owner: JsonObject) -> tuple[Sequence[
     parts = (*object_list(spec_of(owner).get("tasks")), spec_of(owner))
     specs = (object_in(object_in(part.get("template")).get("spec")) for part in parts)
     containers = [one for spec in specs for one in object_list(spec.get("containers"))]
-    for quota, hard, scoped in _quotas_of(recording, key_of(owner).partition("/")[0]):
+    for quota, hard, scoped in _quotas_of(recording, namespace_in(key_of(owner))):
         for name in [] if scoped else [one for one in _REQUIRED if one in hard]:
             lacking = [str(one.get("name")) for one in containers if not _states(one, name)]
             if lacking:

@@ -28,6 +28,7 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonDict,
     JsonObject,
+    bare_name,
     metadata_of,
     name_of,
     owners_of,
@@ -208,7 +209,7 @@ class FixSituation:
     @property
     def own_queue(self) -> str:
         """The name of a new queue for the job alone; empty if there is one of this name."""
-        name = f"{self.explanation.job.partition('/')[2]}-own"
+        name = f"{bare_name(self.explanation.job)}-own"
         return "" if any(name_of(queue) == name for queue in self.snapshot.objects_of("Queue")) else name
 
     @cached_property

@@ -16,7 +16,16 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, MADE_GROUP_PREFIX, name_of, owners_of, spec_of, status_of
+from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
+    MADE_GROUP_PREFIX,
+    bare_name,
+    name_of,
+    namespace_in,
+    owners_of,
+    spec_of,
+    status_of,
+)
 from vcdebug.whatif.fixes import FixCauses, fix
 
 _MAX_ADDED_PODS = 32
@@ -66,7 +75,7 @@ def _propose_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to create the PodGroup that the pods name, or one for a pod that names none."""
     for pod in situation.pending_pods[:1]:
         job = situation.explanation.job
-        name = job.partition("/")[2] if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
+        name = bare_name(job) if pod.job_id else f"{MADE_GROUP_PREFIX}{pod.name}"
         manifest = new_group_text(situation.recording)
         edits = [f"PodGroup/{pod.namespace}/{name}:+={manifest}"]
         if not pod.job_id:
@@ -119,7 +128,7 @@ def _raised_quotas(
     situation: fix.FixSituation, missing: int, quota_amounts: Mapping[str, int]
 ) -> list[tuple[resourcequota.ExhaustedQuota, str]]:
     """(quota, limit with room for all missing pods) of each quota without room for them."""
-    namespace = situation.explanation.job.partition("/")[0]
+    namespace = namespace_in(situation.explanation.job)
     exhausted = resourcequota.exhausted_quotas(situation.recording, namespace, quota_amounts, missing)
     return [(quota, quota.raised_hard(missing)) for quota in exhausted if quota.request]
 
@@ -132,7 +141,7 @@ def _missing_pods_fix(
 ) -> fix.Fix:
     """A fix that creates pods, and first raises the quotas that keep the controller from creating them."""
     job = situation.explanation.job
-    namespace, _, _ = job.partition("/")
+    namespace = namespace_in(job)
     all_edits = (
         edit for full, hard in raised for edit in resourcequota.quota_edits(namespace, full.quota, full.name, hard)
     )

@@ -28,7 +28,7 @@ from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import key_of, labels_of, name_of, spec_of
+from vcdebug.snapshot.manifest import key_of, labels_of, name_of, namespace_in, spec_of
 from vcdebug.whatif.fixes import FixCauses, fix
 
 _HOLDER_CAUSES = (
@@ -249,7 +249,7 @@ def _propose_reclaimable_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
 
 
 def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    namespace = situation.explanation.job.partition("/")[0]
+    namespace = namespace_in(situation.explanation.job)
     for manifest in situation.snapshot.objects_of("ResourceQuota"):
         metadata = manifest["metadata"]
         if metadata.get("namespace") != namespace:

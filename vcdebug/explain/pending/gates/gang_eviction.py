@@ -28,6 +28,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, refusals_in
+from vcdebug.snapshot.manifest import bare_name
 
 OUTSIDE_DOMAINS = SkippedVictim("", "outside every HyperNode that the job may use")
 
@@ -136,7 +137,7 @@ def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[Evide
     """Why the last trial plan failed with its victims evicted, and the event that shows it."""
     # The last refusal belongs to the plan with the most victims; earlier plans evicted fewer.
     for seq, event in reversed(visit.events):
-        name = getattr(event, "task", "").rpartition("/")[2]
+        name = bare_name(getattr(event, "task", ""))
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             node_count = count_noun(event.processed, "node")
             histogram = predicate_reasons.refusal_histogram(view.recording, event)

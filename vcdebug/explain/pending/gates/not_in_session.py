@@ -37,6 +37,7 @@ from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
     JsonObject,
+    bare_name,
     key_of,
     name_of,
     object_in,
@@ -487,5 +488,5 @@ def _same_name_facts(recording: Recording, subject: ExplainSubject) -> tuple[str
 
 def _namespaces_with(recording: Recording, subject: ExplainSubject) -> list[str]:
     """Namespaces with a PodGroup of the name."""
-    name = subject.job.rpartition("/")[2]
+    name = bare_name(subject.job)
     return [group.namespace for group in _all_groups(recording) if group.name == name]

@@ -29,10 +29,12 @@ from vcdebug.snapshot.manifest import (
     QUEUE_LABEL,
     JsonObject,
     annotations_of,
+    bare_name,
     group_maker,
     key_of,
     metadata_of,
     name_of,
+    namespace_in,
     object_in,
     object_list,
     owner_keys,
@@ -305,7 +307,7 @@ def pods_elsewhere(view: JobView) -> Finding | None:
     elsewhere = _pods_elsewhere_by_group(view.recording).get(job.uid) if valid < job.min_available else None
     if elsewhere is None:
         return None
-    others = dict.fromkeys(pod.job_id.partition("/")[2] for pod in elsewhere.pods)
+    others = dict.fromkeys(bare_name(pod.job_id) for pod in elsewhere.pods)
     have = f"it has {valid} of the {required_pods(job.min_available)}"
     are = verb_for(len(elsewhere.pods), "is")
     where = f"{len(elsewhere.pods)} more {are} in PodGroup {join_names(others, 1)}"
@@ -334,7 +336,7 @@ def unused_group(view: JobView) -> Finding | None:
     if not users:
         return None
     names = join_names((task.name for task in users), 1)
-    others = join_names(dict.fromkeys(task.job.partition("/")[2] for task in users), 1)
+    others = join_names(dict.fromkeys(bare_name(task.job) for task in users), 1)
     owner, advice = next(iter(owner_names(group.manifest))), _deletion(view)
     why = f"Volcano's controller makes one for each {owner.partition(' ')[0]}, whatever its pods name in"
     if not group.name.startswith(MADE_GROUP_PREFIX):
@@ -436,7 +438,7 @@ def _pods_elsewhere_by_group(recording: Recording) -> Mapping[JobId, _PodsElsewh
     for manifest in snapshot.objects_of("Job"):
         templates = (object_in(task.get("template")) for task in object_list(spec_of(manifest).get("tasks")))
         named = dict.fromkeys(annotations_of(each).get(GROUP_ANNOTATION) for each in templates)
-        uids = [uid for name in named if (uid := f"{key_of(manifest).partition('/')[0]}/{name}") in lacking]
+        uids = [uid for name in named if (uid := f"{namespace_in(key_of(manifest))}/{name}") in lacking]
         for uid in (uid for uid in uids if not jobs[uid].tasks):
             own = [job for job in jobs.values() if key_of(manifest) in owner_keys(job.pod_group.manifest)]
             pods = [task.pod for job in own for task in job.tasks.values()]

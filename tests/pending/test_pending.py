@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
+from tests.builders import cluster, conf_of, metadata, node, pod, pod_group, pods, queue
 from tests.pending.situations import Situation, situations
 from tests.recorded import GOLDEN, bundled, cases, golden, recorded, recorded_path, user_questions
 from vcdebug.cli.reports.explanation import explanation_document
@@ -13,6 +14,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.loader import load_snapshot
 
 SCHEDULED = ("places", "pipelined", "evicted", "admitted")
@@ -145,6 +147,40 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
     found = explain_by_name(replay_cycle(snapshot), "later-0")
     assert "not-tried" == found.cause_code
     assert "After j-0 of role a found no node, allocate skips the other pods of role a" in found.full_text
+
+
+ANTI_AFFINITY = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "j"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize("quota", [True, False])
+@pytest.mark.parametrize("rule", ["host port", "anti-affinity"])
+@pytest.mark.parametrize("release", ["v1.11.2", "v1.12.1", "v1.13.3", "v1.14.4", "v1.15.1"])
+def test_pods_dropped_after_a_failure_of_their_role_do_not_hide_the_failed_gang(
+    release: str, rule: str, quota: bool
+) -> None:
+    """Some releases try the rest of a discarded gang once more, and drop each pod whose role has failed."""
+    members = pods("j", 5, role="w")
+    for member in members:
+        member["metadata"]["labels"] = {"app": "j"}
+        if rule == "host port":
+            member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        else:
+            member["spec"]["affinity"] = ANTI_AFFINITY
+    plugins = ["priority", "gang", "predicates", *(["proportion"] if quota else [])]
+    snapshot = cluster(
+        node("n1"), node("n2"), queue("default"), pod_group("j", min_member=5), members, conf=conf_of(" ".join(plugins))
+    )
+    snapshot.flags = replace(snapshot.flags, release=resolve_release(release).release)
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert "allocate found room for 2 of the 5 pods it needs at once" in found.dominant.sentence
+    assert "j-2 fits no node" in found.full_text
+    assert "failed" == {step.name: step.state for step in found.steps}["allocate, nodes"]
 
 
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:

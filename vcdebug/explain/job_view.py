@@ -120,8 +120,11 @@ class JobView:
         return job_visits(self.recording, self.job.uid)
 
     def visits_of(self, action: str) -> list[JobVisit]:
-        """Visits of one action."""
-        return [visit for visit in self.job_visits if visit.action == action]
+        """Visits of one action, without later ones of allocate that only drop pods since one of their role failed."""
+        visits = [visit for visit in self.job_visits if visit.action == action]
+        while action == ALLOCATE and len(visits) > 1 and visits[-1].only_drops:
+            visits.pop()
+        return visits
 
     @cached_property
     def placing_tries(self) -> list[TaskTry]:

@@ -123,6 +123,12 @@ class TaskTry(Struct, frozen=True, dict=True):
         )
         return next(placed, None)
 
+    @property
+    def was_dropped(self) -> bool:
+        """Whether allocate passed the task over without asking for nodes, such as after a failure in its role."""
+        was_asked = self.predicate_passes or self.task_calls(hooks.PRE_PREDICATE.upstream)
+        return not (was_asked or self.last_placement or self.refusals(hooks.ALLOCATABLE.upstream))
+
 
 class JobVisit(Struct, frozen=True, dict=True):
     """One visit of an action to the job."""
@@ -147,6 +153,12 @@ class JobVisit(Struct, frozen=True, dict=True):
     def unplaced(self) -> list[TaskTry]:
         """The tries of the tasks that the visit did not place."""
         return [attempt for attempt in self.tries if attempt.task not in self.planned_tasks]
+
+    @property
+    def only_drops(self) -> bool:
+        """Whether the visit left tasks out, and looked for a node for none of these."""
+        failed = [attempt for attempt in self.tries if attempt.last_placement is None]
+        return bool(failed) and all(attempt.was_dropped for attempt in failed)
 
     @property
     def was_committed(self) -> bool:

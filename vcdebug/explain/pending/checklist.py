@@ -329,7 +329,7 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
     failed = [attempt for attempt in view.failed_tries() if attempt.predicate_passes and attempt.task != task.key]
     # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
     same_role = [attempt for attempt in failed if view.tasks[attempt.task].task_role == task.task_role]
-    if not same_role or not own_tries or any(attempt.events for attempt in own_tries):
+    if not same_role or not own_tries or not all(attempt.was_dropped for attempt in own_tries):
         return None
     name = view.tasks[same_role[0].task].name
     role = f"role {task.task_role}" if task.task_role else "its job"

@@ -1,5 +1,7 @@
 """What a fix changes and what it costs, in words that hold for the snapshot."""
 
+from typing import Any
+
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
@@ -203,7 +205,9 @@ def test_dry_runs_of_preempt_are_tried_where_other_pods_exclude_the_preemptor(st
 
 
 def test_a_setting_that_does_not_suffice_is_shown_with_the_setting_that_completes_it() -> None:
-    recording = bundled("pending-refused-by-filters")
+    # With the node's network the pods need a host port, so that no single change places them.
+    edits = [parse_edit(f"Pod/ml/serve-{number}:spec.hostNetwork=true") for number in (0, 1)]
+    recording = replay_cycle(edited_snapshot(bundled("pending-refused-by-filters").snapshot, edits))
     search = search_few_fixes(recording, explain_by_name(recording, "ml/serve"))
     assert search is not None
     plan, smaller, *_ = short_plans(search)
@@ -219,3 +223,60 @@ def test_a_name_that_older_releases_ignore_is_advised_first_if_the_release_is_un
     advised = explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "team/topo").advised
     first = " ".join(line.text for line in advised if line.comes_first)
     assert ("ignores highestTierName, upgrade, or state highestTierAllowed 1" in first) == told
+
+
+def test_pods_of_one_template_that_take_each_others_host_port_get_a_template_without_it() -> None:
+    members = pods("j", 3, cpu="1")
+    for member in members:
+        member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    snapshot = cluster(node("n1"), node("n2"), pod_group("j", min_member=3), members, conf=CONF)
+    assert "Remove hostPort 80 from the pod template" in proven(snapshot, "default/j")
+
+
+ASKS_FIRST = {"name": "fetch", "resources": {"requests": {"cpu": "12"}}}
+STAYS = {"name": "proxy", "restartPolicy": "Always", "resources": {"requests": {"cpu": "6"}}}
+
+
+@pytest.mark.parametrize(
+    ("stated", "total", "fact", "change"),
+    [
+        (
+            {"initContainers": [ASKS_FIRST]},
+            "12",
+            "Its init container fetch asks 12 cpu; its containers ask 5 in total.",
+            "j-0, init container fetch: requests.cpu 12 -> 10",
+        ),
+        (
+            {"initContainers": [STAYS]},
+            "11",
+            "6 cpu of this is for its sidecars.",
+            "j-0, init container proxy: requests.cpu 6 -> 5",
+        ),
+        (
+            {"overhead": {"cpu": "6"}},
+            "11",
+            "6 cpu of this is for the overhead of its RuntimeClass.",
+            "j-0: requests.cpu 5 -> 4",
+        ),
+    ],
+)
+def test_a_request_above_that_of_the_containers_says_why_and_is_lowered_where_it_is_stated(
+    stated: dict[str, Any], total: str, fact: str, change: str
+) -> None:
+    (member,) = pods("j", 1, cpu="5")
+    member["spec"] |= stated
+    snapshot = cluster(node("n1", cpu="10"), pod_group("j"), member, conf=CONF)
+    found = explain_by_name(replay_cycle(snapshot), "default/j").dominant
+    assert f"asks {total} cpu, more than any node has" in found.sentence
+    assert fact in found.facts
+    fixes = proven(snapshot, "default/j")
+    assert change in fixes
+    assert f"Add 1 node like n1 but with {total} cpu" in fixes
+
+
+def test_a_request_that_only_the_containers_make_says_nothing_about_its_parts() -> None:
+    (member,) = pods("j", 1, cpu="12")
+    member["spec"]["initContainers"] = [{"name": "fetch", "resources": {"requests": {"cpu": "1"}}}]
+    snapshot = cluster(node("n1", cpu="10"), pod_group("j"), member, conf=CONF)
+    facts = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
+    assert [] == [fact for fact in facts if "init container" in fact or "of this" in fact]

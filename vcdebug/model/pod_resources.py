@@ -135,7 +135,7 @@ def _init_requests(pod: Pod, flags: SchedulerFlags, *, infeasible: bool) -> tupl
             sidecars.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
             highest.set_max_resource(sidecars)
         else:
-            highest.set_max_resource(Resource.from_list(_stated_requests(container)).add(sidecars))
+            highest.set_max_resource(Resource.from_list(stated_requests(container)).add(sidecars))
     return highest, sidecars
 
 
@@ -143,7 +143,7 @@ def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
     """The pod-level requests that count: none where the gate is off or the release ignores them."""
     if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
         return {}
-    requests = _stated_requests(pod.spec)
+    requests = stated_requests(pod.spec)
     return {name: amount for name, amount in requests.items() if is_pod_level_resource(name)}
 
 
@@ -166,7 +166,8 @@ def is_pod_level_resource(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
-def _stated_requests(container: JsonObject) -> StatedResources:
+def stated_requests(container: JsonObject) -> StatedResources:
+    """The requests that a container states."""
     return (container.get("resources") or {}).get("requests") or {}
 
 
@@ -176,10 +177,10 @@ def _determine_container_reqs(
     """Upstream: api/pod_info.determineContainerReqs."""
     status = resized.get(container.get("name", ""))
     if not status or status.get("resources") is None:
-        return _stated_requests(container)
-    sources = [_stated_requests(status), status.get("allocatedResources") or {}]
+        return stated_requests(container)
+    sources = [stated_requests(status), status.get("allocatedResources") or {}]
     if not infeasible:
-        sources.insert(0, _stated_requests(container))
+        sources.insert(0, stated_requests(container))
     return dict(largest_quantities(sources))
 
 

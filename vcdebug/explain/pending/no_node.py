@@ -49,9 +49,11 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import UNALLOCATE_OP, OpEvent
+from vcdebug.grouping import group_by_key
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
+from vcdebug.model.pod_resources import request_parts, stated_requests
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PREDICATES, PROPORTION, TDM, USAGE
@@ -59,6 +61,7 @@ from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.snapshot import Snapshot
 
 
 def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
@@ -186,6 +189,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each][0])
     facts, repair = [EVICTIONS_CANNOT_HELP], list[Advice]()
     if exceeded:
+        facts = [*_request_source(task, snapshot, exceeded[0]), *facts]
         name, (most, node_name) = exceeded[0], largest[exceeded[0]]
         request_text, maximum = amount_text.format_amounts_apart(name, request.get(name), most)
         drivers = csi_drivers(snapshot, [name])
@@ -203,6 +207,29 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
     advice = (*repair, *advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0]))
     return _build_finding(fits, Cause.LARGER, reason, advice, numbers, facts)
+
+
+_ADDED_PARTS: Final = {"sidecar": "its sidecars", "overhead": "the overhead of its RuntimeClass"}
+"""Part of a request besides its containers → what it is for."""
+
+
+def _request_source(task: TaskInfo, snapshot: Snapshot, name: str) -> Iterator[str]:
+    """Yields sentences about init containers, sidecars and an overhead that make a request larger than expected."""
+    parts = group_by_key((kind, amounts) for kind, _, amounts in request_parts(task.pod, snapshot.flags))
+    amount_of = {kind: sum_resources(amounts).get(name) for kind, amounts in parts.items()}
+    first, running = (sum_resources(parts.get(kind, ())).get(name) for kind in ("initialisation", "container"))
+    if first > running + amount_of.get("sidecar", 0.0):
+        largest = [
+            (Resource.from_list(stated_requests(one)).get(name), one.get("name"))
+            for one in task.pod.spec["initContainers"]
+        ]
+        amount, container = max(largest, key=lambda entry: entry[0])
+        asked, rest = amount_text.format_amounts_apart(name, amount, running)
+        yield f"Its init container {container} asks {asked} {name}; its containers ask {rest} in total."
+        return
+    for kind, purpose in _ADDED_PARTS.items():
+        if amount_of.get(kind, 0.0) > 0:
+            yield f"{amount_text.format_named_amount(name, amount_of[kind])} of this is for {purpose}."
 
 
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
@@ -324,6 +351,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         # The first line has said what the task asks, unless another amount is short on the nearest node.
         is_stated = asks == f" ({request.removeprefix('it ')})"
         facts += [f"{room if is_stated else capitalize_first(nearest)}."] if nearest else []
+    facts += _request_source(task, fits.view.recording.snapshot, short[0][0]) if short else []
     takers = room_takers(fits)
     passing = [] if takers.tasks else passing_facts(at_end, fits if is_earlier else None)
     held = (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)

@@ -12,7 +12,14 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, format_number, is_byte_like, is_quota_count, resource_of_quota
+from vcdebug.amount_text import (
+    count_noun,
+    format_number,
+    is_byte_like,
+    is_quota_count,
+    resource_of_quota,
+    value_in_units,
+)
 from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.explain.job_view import MissingRole, missing_roles
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
@@ -20,6 +27,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.releases.change import Change
@@ -36,9 +44,10 @@ from vcdebug.snapshot.manifest import (
     status_of,
 )
 from vcdebug.snapshot.quantity import milli_value, whole_value
-from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 from vcdebug.snapshot.workloads import next_pods_of
 
+INIT_CONTAINERS: Final = "initContainers"
 AMOUNT_BLANK = "{amount}"
 """Placeholder in edits and words for the amount that the search determines."""
 
@@ -255,6 +264,10 @@ class FixSituation:
         other_jobs = [jobs[name] for name in names if name != self.explanation.job and name in jobs]
         return tuple(job for job in other_jobs if job.queue == self.queue_name)
 
+    def total_request(self, pods: Iterable[Pod], resource: str) -> int:
+        """The total that the scheduler counts for these pods, in units."""
+        return total_request(pods, resource, self.snapshot.flags)
+
     @property
     def queue_name(self) -> str:
         """The name of the job's queue."""
@@ -342,30 +355,17 @@ def larger_amount(resource: str, present: int, request: int) -> AmountRange:
     return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
 
 
-def total_request(pods: Iterable[Pod], resource: str) -> int:
-    """The total request of all containers of these pods, in units."""
-    return sum(amount for pod in pods for amount in container_requests(pod, resource))  # exact: ints
-
-
-def container_requests(pod: Pod, resource: str) -> list[int]:
-    """Each container's request in units; 0 for none."""
-    amounts = []
-    for container in pod.spec.get("containers") or ():
-        resources = container.get("resources") or {}
-        # Kubernetes defaults a missing request to the limit.
-        quantity = (resources.get("requests") or {}).get(resource, (resources.get("limits") or {}).get(resource))
-        amounts.append(0 if quantity is None else count_units(resource, quantity))
-    return amounts
+def total_request(pods: Iterable[Pod], resource: str, flags: SchedulerFlags) -> int:
+    """The total that the scheduler counts for these pods, init containers and overhead included, in units."""
+    amounts = (value_in_units(resource, get_pod_resource_request(pod, flags).get(resource)) for pod in pods)
+    return sum(round(amount * (_MILLI if unit_of(resource) == "milli" else 1)) for amount in amounts)  # exact: ints
 
 
 def resources_of(pods: Iterable[Pod]) -> list[str]:
     """Every resource that some container requests, in order of appearance."""
-    names: dict[str, None] = {}
-    for pod in pods:
-        for container in pod.spec.get("containers") or ():
-            resources = container.get("resources") or {}
-            names.update(dict.fromkeys((*(resources.get("requests") or ()), *(resources.get("limits") or ()))))
-    return list(names)
+    fields = ("containers", INIT_CONTAINERS)
+    stated = [one.get("resources") or {} for pod in pods for field in fields for one in pod.spec.get(field) or ()]
+    return [*dict.fromkeys(name for one in stated for part in ("requests", "limits") for name in one.get(part) or ())]
 
 
 def known_amounts(amounts: Mapping[str, object] | None) -> dict[str, int]:
@@ -420,7 +420,7 @@ def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> Placehold
         numbered = [(pod, at) for pod, replicas in templates for at in range(min(replicas, _MAX_PLACEHOLDERS + 1))]
         made = numbered[:count] if new.min_member < old.min_member else numbered
         documents = [{**pod, "metadata": _in_subgroup(new, metadata_of(pod), at, count)} for pod, at in made]
-        sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod))}" for pod, each in templates)
+        sizes = (f"{count_noun(each, 'pod')} of {_describe_size(Pod(pod), after.flags)}" for pod, each in templates)
         placeholder_size = PlaceholderSize(", ".join(sizes), ("the pod template",))
     elif pod_requests and (count > 1 or _fits_some_node(before, amounts)):
         model: JsonObject = templates[0].pod if len(templates) == 1 else {"apiVersion": "v1"}
@@ -452,9 +452,9 @@ def _iter_placeholders(
         yield {**model, "spec": spec, "status": {"phase": "Pending"}, "metadata": {**metadata_of(model), **metadata}}
 
 
-def _describe_size(pod: Pod) -> str:
+def _describe_size(pod: Pod, flags: SchedulerFlags) -> str:
     """What a pod requests: `2 cpu, 1 nvidia.com/gpu`."""
-    amounts = ((name, total_request([pod], name)) for name in resources_of([pod]))
+    amounts = ((name, total_request([pod], name, flags)) for name in resources_of([pod]))
     return ", ".join(f"{format_units(name, amount)} {name}" for name, amount in amounts)
 
 

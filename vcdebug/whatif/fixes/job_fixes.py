@@ -1,9 +1,13 @@
 """Fixes of the job owner: the job itself."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
+from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names, verb_for
-from vcdebug.explain.answer import Cause
+from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -13,7 +17,7 @@ from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.plugins import DRF, GANG, PRIORITY
+from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import (
@@ -27,6 +31,7 @@ from vcdebug.snapshot.manifest import (
     status_of,
 )
 from vcdebug.whatif.fixes import FixCauses, fix
+from vcdebug.whatif.fixes.queue_fixes import queue_manifest
 
 _MAX_ADDED_PODS = 32
 """The maximum number of added pods."""
@@ -278,7 +283,7 @@ def _propose_followed_minimum_fixes(situation: fix.FixSituation, group: PodGroup
         return
     pods, edits, changes = [task.pod for task in situation.job.tasks.values()], [], []
     for resource, present in fix.known_amounts(group.min_resource_list).items():
-        request = fix.total_request(pods, resource)
+        request = situation.total_request(pods, resource)
         if present > request and not is_quota_count(resource):
             old, new = (fix.format_units(resource, each) for each in (present, request))
             edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}={new}")
@@ -418,3 +423,26 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if all(is_opened_by_scheduler(situation.recording.session, pod) for pod in gated):
             words = f"Next cycle: the scheduler itself removes its gate from {count_noun(len(gated), 'pod')}"
         yield fix.job_fix(words, *edits, causes=(Cause.GATED, Cause.NOT_ENOUGH), aspect="gates")
+
+
+def propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes a queue with a guarantee of what the job lacks, which jobs of other queues may not use or lose again."""
+    explanation, conf = situation.explanation, situation.recording.conf
+    lacking = [name.partition(".")[2] for name in explanation.dominant.numbers if name.startswith("short.")]
+    name, has_guarantees = situation.own_queue, bool({CAPACITY, PROPORTION} & {*conf.plugin_names()})
+    if situation.pod_group is None or not (name and has_guarantees and lacking):
+        return
+    amounts = {name: fix.format_units(name, situation.total_request(situation.pending_pods, name)) for name in lacking}
+    # The webhook refuses a guarantee above spec.deserved.
+    limits = (f"Queue/{name}:spec.{field}={json.dumps(amounts)}" for field in ("deserved", "guarantee.resource"))
+    edits = (f"Queue/{name}:+={queue_manifest(1)}", *limits, f"{situation.group_path}:spec.queue={name}")
+    stated = join_names(f"{amount} {resource}" for resource, amount in amounts.items())
+    words = f"Move {explanation.job} to a new queue {name} with guarantee {stated} (other queues leave it free)"
+    causes, kind = (Flaw.PASSED.value,), fix.FixKind.ENTITLEMENT
+    if not any(conf.facts_of(action).across_queues for action in conf.actions):
+        # Without it, nothing takes back the guaranteed room that other queues use already.
+        more = ", ".join((*conf.actions, RECLAIM))
+        edits, words = (*edits, f'conf:actions="{more}"'), f'{words}; actions -> "{more}" (adds {RECLAIM})'
+        yield replace(fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
+        return
+    yield replace(fix.queue_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)

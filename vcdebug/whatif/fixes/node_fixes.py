@@ -151,7 +151,7 @@ def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         name, devices = max(devices_by_node, key=lambda entry: len(entry[1]), default=("", []))
         if not devices:
             continue
-        amount = fix.total_request(situation.pending_pods, resource)
+        amount = situation.total_request(situation.pending_pods, resource)
         field = field_step(resource)
         edits = (f'Node/{name}:status.allocatable{field}="{amount}"', f'Node/{name}:status.capacity{field}="{amount}"')
         words = f"Run the device plugin for {resource} on {name} (which reports {join_names(devices)})"
@@ -200,9 +200,9 @@ def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, 
     allocatable, amounts = fix.known_amounts(status_of(model).get("allocatable")), {}
     for resource in fix.resources_of(situation.pending_pods):
         unit = fix.unit_of(resource)
-        request = max(fix.total_request([pod], resource) for pod in situation.pending_pods)
+        request = max(situation.total_request([pod], resource) for pod in situation.pending_pods)
         if request > allocatable.get(resource, 0):
-            wanted = fix.total_request(situation.pending_pods, resource) if unit == "count" else 0
+            wanted = situation.total_request(situation.pending_pods, resource) if unit == "count" else 0
             amount = max(request, min(wanted, _DEVICES_OF_A_NODE))
             amounts[resource] = fix.AmountRange(0, request, unit).format_amount(amount)
     return amounts

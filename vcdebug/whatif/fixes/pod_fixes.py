@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from vcdebug.actions import GANG_PREEMPT, LATER_ACTIONS, PREEMPT, RECLAIM
+from vcdebug.actions import GANG_PREEMPT, LATER_ACTIONS, PREEMPT
 from vcdebug.amount_text import count_noun, join_names, lower_first
 from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_preemptor, evictions_by_victim
@@ -23,7 +23,7 @@ from vcdebug.model.pod import PREEMPTABLE_KEY, Pod, revocable_zone
 from vcdebug.model.pod_claims import csi_drivers, limit_key_function
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.plugins import CAPACITY, DRF, GANG, NUMA_AWARE, PRIORITY, PROPORTION, TDM
+from vcdebug.plugins import DRF, GANG, NUMA_AWARE, PRIORITY, TDM
 from vcdebug.plugins.numa_aware import POLICY_ANNOTATION, STATIC_POLICY
 from vcdebug.plugins.numa_aware.assignment import NO_POLICY
 from vcdebug.releases.release import SUPPORTED_TAGS
@@ -40,7 +40,7 @@ from vcdebug.snapshot.manifest import (
     spec_of,
 )
 from vcdebug.whatif.fixes import FixCauses, fix
-from vcdebug.whatif.fixes.queue_fixes import queue_manifest
+from vcdebug.whatif.fixes.job_fixes import propose_reserving_fixes
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
 
 _RULES_ABOUT_PODS: Final = {"podAffinity", "podAntiAffinity", "topologySpreadConstraints"}
@@ -130,28 +130,68 @@ def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
 
 
 def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """One fix per group of pods with equal requests: a smaller request in their largest container."""
+    """One fix per group of pods with equal requests: a smaller request in the container that asks most."""
     for resource in fix.resources_of(situation.pending_pods):
         if is_offered_nowhere(situation, resource):
             continue
-        requests = [(pod, fix.container_requests(pod, resource)) for pod in situation.pending_pods]
-        pods_by_request = group_by_key(((each.index(max(each)), max(each)), pod) for pod, each in requests if any(each))
-        for (container, present), pods in pods_by_request.items():
+        asking = ((_largest_request(pod, resource), pod) for pod in situation.pending_pods)
+        pods_by_request = group_by_key((request, pod) for request, pod in asking if request.amount)
+        for (containers, container, present), pods in pods_by_request.items():
             amount = fix.smaller_amount(resource, present)
             if amount is None:
                 continue
             subject = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            fields = [(pod, part) for pod in pods for part in _request_parts(situation, pod, container, resource)]
+            subject += (
+                f", init container {pods[0].spec[containers][container].get('name')}"
+                if containers == fix.INIT_CONTAINERS
+                else ""
+            )
+            fields = [
+                (pod, part)
+                for pod in pods
+                for part in _request_parts(situation, pod, pod.spec[containers][container], resource)
+            ]
             parts = dict.fromkeys(part for _, part in fields)
             field = f"{' and '.join(parts)} of {resource}" if len(parts) > 1 else f"{''.join(parts)}.{resource}"
             words = f"{subject}: {field} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
             edits = (
-                f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field_step(resource)}={fix.AMOUNT_BLANK}"
+                f"Pod/{pod.key}:spec.{containers}[{container}].resources.{part}{field_step(resource)}={fix.AMOUNT_BLANK}"
                 for pod, part in fields
             )
-            aspect = f"request of {present} {resource} in container {container}"
+            aspect = f"request of {present} {resource} in {containers} {container}"
             kind = fix.FixKind.SMALLER
             yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, amount=amount, kind=kind, aspect=aspect)
+
+
+class _ContainerRequest(NamedTuple):
+    """The request of one container in units; 0 for none."""
+
+    containers: str
+    """The field of the pod's spec that lists the container."""
+    position: int
+    amount: int
+
+
+def _largest_request(pod: Pod, resource: str) -> _ContainerRequest:
+    """The request of the largest container, or of the init container that alone asks more than all containers."""
+    requests, before = (
+        [
+            _ContainerRequest(field, index, _requested_units(container, resource))
+            for index, container in enumerate(pod.spec.get(field) or ())
+        ]
+        for field in ("containers", fix.INIT_CONTAINERS)
+    )
+    first = max(before, key=lambda request: request.amount, default=None)
+    if first is not None and first.amount > sum(request.amount for request in requests):  # exact: ints
+        return first
+    return max(requests, key=lambda request: request.amount, default=_ContainerRequest("", 0, 0))
+
+
+def _requested_units(container: JsonObject, resource: str) -> int:
+    resources = container.get("resources") or {}
+    # Kubernetes defaults a missing request to the limit.
+    quantity = (resources.get("requests") or {}).get(resource, (resources.get("limits") or {}).get(resource))
+    return 0 if quantity is None else fix.count_units(resource, quantity)
 
 
 def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
@@ -164,11 +204,12 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
     for resource in fix.resources_of(situation.pending_pods):
         if not is_offered_nowhere(situation, resource):
             continue
-        pods = [pod for pod in situation.pending_pods if fix.total_request([pod], resource)]
+        pods = [pod for pod in situation.pending_pods if situation.total_request([pod], resource)]
         stated = {
-            f"Pod/{pod.key}:spec.containers[{index}].resources.{part}": amounts[resource]
+            f"Pod/{pod.key}:spec.{field}[{index}].resources.{part}": amounts[resource]
             for pod in pods
-            for index, container in enumerate(pod.spec.get("containers") or ())
+            for field in ("containers", fix.INIT_CONTAINERS)
+            for index, container in enumerate(pod.spec.get(field) or ())
             for part in ("requests", "limits")
             if resource in (amounts := (container.get("resources") or {}).get(part) or {})
         }
@@ -188,9 +229,9 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
         yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, kind=kind, aspect=aspect)
 
 
-def _request_parts(situation: fix.FixSituation, pod: Pod, container: int, resource: str) -> tuple[str, ...]:
+def _request_parts(situation: fix.FixSituation, pod: Pod, container: JsonObject, resource: str) -> tuple[str, ...]:
     """Where a container's request is stated, with its limit if both have to be equal: requests, limits."""
-    resources = (pod.spec.get("containers") or ())[container].get("resources") or {}
+    resources = container.get("resources") or {}
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     # Devices cannot be overcommitted, and a Guaranteed pod that keeps its limit loses its exclusive CPUs.
     guaranteed = resource in COMPUTE_RESOURCES and pod_qos(pod, situation.snapshot.flags) == GUARANTEED
@@ -222,6 +263,11 @@ def _propose_port_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         fields = "hostPort and containerPort" if any(pod.spec.get("hostNetwork") for pod, *_ in asking) else "hostPort"
         words = f"{join_names(dict.fromkeys(pod.name for pod, *_ in asking))}: {fields} {port} -> {free_port}"
         yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect=f"port {port}")
+        if len(asking) > 1 and fields == "hostPort":
+            # Any port that all pods of a template ask keeps each of them on a node of its own.
+            edits = (f"Pod/{pod.key}:spec.containers[{at}].ports[{index}].hostPort-" for pod, at, index, _ in asking)
+            words = f"Remove hostPort {port} from the pod template"
+            yield fix.job_fix(words, *edits, causes=FixCauses.NODE, aspect=f"port {port}")
 
 
 def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
@@ -373,7 +419,7 @@ def propose_placement_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if Flaw.TOPOLOGY_BROKEN in flaws:
         yield from _propose_gang_action_fixes(situation)
     if Flaw.PASSED in flaws:
-        yield from _propose_reserving_fixes(situation)
+        yield from propose_reserving_fixes(situation)
     yield from _propose_dry_run_fixes(situation)
 
 
@@ -451,26 +497,3 @@ def _propose_gang_action_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]
     words = f'Upgrade Volcano {release.name} -> {newest}; actions -> "{actions}" ({GANG_PREEMPT} checks HyperNodes)'
     edits, causes = (f"flag:release={newest}", f'conf:actions="{actions}"'), (Flaw.TOPOLOGY_BROKEN.value,)
     yield fix.cluster_fix(words, *edits, causes=causes, kind=fix.FixKind.REPAIR, aspect="release")
-
-
-def _propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes a queue with a guarantee of what the job lacks, which jobs of other queues may not use or lose again."""
-    explanation, conf = situation.explanation, situation.recording.conf
-    lacking = [name.partition(".")[2] for name in explanation.dominant.numbers if name.startswith("short.")]
-    name, has_guarantees = situation.own_queue, bool({CAPACITY, PROPORTION} & {*conf.plugin_names()})
-    if situation.pod_group is None or not (name and has_guarantees and lacking):
-        return
-    amounts = {name: fix.format_units(name, fix.total_request(situation.pending_pods, name)) for name in lacking}
-    # The webhook refuses a guarantee above spec.deserved.
-    limits = (f"Queue/{name}:spec.{field}={json.dumps(amounts)}" for field in ("deserved", "guarantee.resource"))
-    edits = (f"Queue/{name}:+={queue_manifest(1)}", *limits, f"{situation.group_path}:spec.queue={name}")
-    stated = join_names(f"{amount} {resource}" for resource, amount in amounts.items())
-    words = f"Move {explanation.job} to a new queue {name} with guarantee {stated} (other queues leave it free)"
-    causes, kind = (Flaw.PASSED.value,), fix.FixKind.ENTITLEMENT
-    if not any(conf.facts_of(action).across_queues for action in conf.actions):
-        # Without it, nothing takes back the guaranteed room that other queues use already.
-        more = ", ".join((*conf.actions, RECLAIM))
-        edits, words = (*edits, f'conf:actions="{more}"'), f'{words}; actions -> "{more}" (adds {RECLAIM})'
-        yield replace(fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
-        return
-    yield replace(fix.queue_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)

@@ -126,7 +126,8 @@ def _iter_raise_fixes(
     causes: tuple[str, ...],
 ) -> Iterator[fix.Fix]:
     """Yields fixes that raise a limit, up to the limits above it, or together with those limits."""
-    amount = fix.larger_amount(resource, limit.current_amount, fix.total_request(situation.pending_pods, resource))
+    request = situation.total_request(situation.pending_pods, resource)
+    amount = fix.larger_amount(resource, limit.current_amount, request)
     # A limit above the cluster's total is useless, and capacity's queue tree rejects it under a root that states less;
     # but pods that want more than the total get it from added nodes.
     total = value_in_units(resource, situation.recording.session.total_resource.get(resource))
@@ -153,7 +154,7 @@ def _propose_capability_fixes(situation: fix.FixSituation, queue: QueueInfo) -> 
     pods = _wanted_pods(situation, queue)
     for resource in capability:
         limits = [_limit_of(one, "capability", resource, amounts) for one, amounts in parents if amounts.get(resource)]
-        limit, wanted = _limit_of(queue, "capability", resource, capability), fix.total_request(pods, resource)
+        limit, wanted = _limit_of(queue, "capability", resource, capability), situation.total_request(pods, resource)
         yield from _iter_raise_fixes(situation, limit, limits, resource, wanted, FixCauses.LIMIT)
     if len(capability) > 1:
         words = f"Bypass: remove spec.capability of queue {queue.name} ({', '.join(capability)})"
@@ -199,7 +200,7 @@ def _propose_whole_share_fixes(
     pods = _wanted_pods(situation, queue)
     for resource in fix.resources_of(_needed_pods(situation)):
         limit = _limit_of(queue, "deserved", resource, deserved)
-        wanted = fix.total_request(pods, resource)
+        wanted = situation.total_request(pods, resource)
         # Upstream refuses more than the capability; what spec.deserved does not name has advice of its own.
         if wanted > capability.get(resource, wanted):
             return
@@ -257,9 +258,8 @@ def _propose_quota_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         for resource, hard in (spec_of(manifest).get("hard") or {}).items():
             # A quota's `requests.cpu` limits the cpu requests of containers.
             base_resource = resource_of_quota(resource)
-            amount = fix.larger_amount(
-                base_resource, fix.count_units(resource, hard), fix.total_request(situation.pending_pods, base_resource)
-            )
+            request = situation.total_request(situation.pending_pods, base_resource)
+            amount = fix.larger_amount(base_resource, fix.count_units(resource, hard), request)
             words = f"ResourceQuota {metadata['name']}: hard.{resource} {hard} -> {fix.AMOUNT_BLANK}"
             parts = [part for part in ("spec", "status") if resource in ((manifest.get(part) or {}).get("hard") or {})]
             edits = quota_edits(namespace, metadata["name"], resource, fix.AMOUNT_BLANK, parts)

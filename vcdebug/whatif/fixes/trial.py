@@ -39,7 +39,6 @@ from vcdebug.whatif.fixes.fix import (
     format_units,
     known_amounts,
     placeholder_pods,
-    total_request,
     unit_of,
     without_placeholder_names,
 )
@@ -361,7 +360,7 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> tupl
     pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts, is_short = [], False
     for name, minimum in known_amounts(group.min_resource_list).items():
-        lack = minimum - total_request(pods, name)
+        lack = minimum - situation.total_request(pods, name)
         if lack <= 0 or is_quota_count(name):
             continue
         free = max(sum_resources(node.idle for node in recording.session.nodes.values()).get(name), 0.0)

@@ -382,7 +382,7 @@ def test_a_release_that_does_not_fill_hyper_nodes_is_named_where_several_are_in_
         ("reclaim", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
         ("reclaim, preempt", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
         ("preempt, reclaim", "1 pod of queue o, which uses 6 of 8 cpu and 954Mi of 64Gi memory that it deserves."),
-        ("preempt", "1 pod is there: 1 in queue o."),
+        ("preempt", "1 pod is there: 1 in queue o; preempt evicts only in queue q."),
     ],
 )
 def test_where_only_pods_of_other_queues_are_in_the_way_reclaim_is_the_action_that_counts(

@@ -471,9 +471,11 @@ class Operator(Struct, frozen=True):
 
 _KUBERAY: Final = Operator(("kuberay",), "batchScheduler.name=volcano", queue=f"label {QUEUE_LABEL}")
 _POLICY_QUEUE: Final = "runPolicy.schedulingPolicy.queue"
-_MINIMUM: Final = "schedulingPolicy.minAvailable"
+MINIMUM_FIELD: Final = "schedulingPolicy.minAvailable"
 _KUBEDL: Final = "KubeDL's --feature-gates=DAGScheduling=false"
-_TRAINING: Final = Operator(("training-operator",), "--gang-scheduler-name=volcano", _MINIMUM, _KUBEDL, _POLICY_QUEUE)
+_TRAINING: Final = Operator(
+    ("training-operator",), "--gang-scheduler-name=volcano", MINIMUM_FIELD, _KUBEDL, _POLICY_QUEUE
+)
 _MPI: Final = "--gang-scheduling=volcano (mpi-operator) or --gang-scheduler-name=volcano (training-operator)"
 _FLINK_SETTING: Final = f"schedulerName and annotation {GROUP_ANNOTATION} in its podTemplate"
 OPERATORS: Final = {
@@ -488,7 +490,7 @@ OPERATORS: Final = {
     "PyTorchJob": _TRAINING,
     "TFJob": _TRAINING,
     "MPIJob": Operator(
-        ("mpi-operator", "training-operator"), _MPI, _MINIMUM, "launcherCreationPolicy: AtStartup", _POLICY_QUEUE
+        ("mpi-operator", "training-operator"), _MPI, MINIMUM_FIELD, "launcherCreationPolicy: AtStartup", _POLICY_QUEUE
     ),
     "ModelServing": Operator(("kthena",), queue=f"annotation {QUEUE_ANNOTATION} (kthena v1.0 or later)"),
     "TrainJob": Operator(("trainer-controller",), "podGroupPolicy.volcano in its runtime"),

@@ -35,7 +35,7 @@ from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import QueueName, Seq
+from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
@@ -48,7 +48,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources, sum_smallest
 from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, bare_name
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, bare_name, group_maker
 from vcdebug.snapshot.workloads import next_pods_of
 
 
@@ -351,8 +351,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
 
 def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: bool) -> tuple[Advice, ...]:
     """What to do about the first of these jobs; empty if the answer already says why it is not placed."""
-    leftovers, empty = queue_index.find_left_behind(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
-    leftovers |= queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
+    leftovers, empty = _leftover_groups(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     first = stuck[0]
     if leftovers:
         return (Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}."),)
@@ -365,12 +364,21 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: boo
     return () if is_told else (Advice.from_outside(search),)
 
 
-def _deletion_advice(job: JobInfo, released: str) -> Advice:
-    """Delete a PodGroup with its Pending pods, which a PodGroup does not own."""
+def _deletion_advice(view: JobView, job: JobInfo, released: str) -> Advice:
+    """Delete a PodGroup with its Pending pods, which it does not own; or its owner, which would make it again."""
     pods = [task.key for task in job.tasks.values() if task.status is TaskStatus.PENDING]
     with_pods = f" and its {f'{len(pods)} Pending pods' if len(pods) > 1 else 'Pending pod'}" if pods else ""
-    words = f"Delete PodGroup {job.uid}{with_pods}; this releases {released}."
+    maker = "" if _leftover_groups(view.recording, [job]) else group_maker(job.pod_group.manifest)
+    is_made = maker and not job.pod_group.is_made_for_pods()
+    what = f"{maker} with its PodGroup {job.uid}" if is_made else f"PodGroup {job.uid}"
+    words = f"Delete {what}{with_pods}; this releases {released}."
     return Advice.queue_admin(words, f"PodGroup/{job.uid}:-", *(f"Pod/{pod}:-" for pod in pods))
+
+
+def _leftover_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
+    """Job without pods that nothing makes again → its owner."""
+    idle = queue_index.find_left_behind(recording, jobs) | queue_index.idle_owners(recording, jobs)
+    return idle | queue_index.replaced_groups(recording, jobs)
 
 
 def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
@@ -420,7 +428,7 @@ def stuck_jobs_finding(
         **counts({"jobs.holding": len(stuck)}),
     }
     is_told = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
-    deletion = _deletion_advice(stuck[0], amounts[stuck[0].uid])
+    deletion = _deletion_advice(view, stuck[0], amounts[stuck[0].uid])
     advice = (*_first_stuck_advice(view, stuck, is_told=is_told), deletion)
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)

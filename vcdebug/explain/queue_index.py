@@ -33,7 +33,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.effects import evict_operations
 from vcdebug.recording.recording import Recording, per_recording
@@ -454,13 +454,14 @@ def not_above_share(
     """The reason that the candidates' queues hold no more than they deserve, with figures and advice."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, protected)
     lines, parts, numbers, satisfied = list[str](), list[str](), dict[str, Number](), True
+    names = [n for n, v in view.recording.timeline.tasks[protected[0]].resreq.items() if v > 0 and n != PODS]
     for queue in queues:
         figures = ("allocated", "deserved", "request")
         allocated, deserved, request = (state.plugin_amount(plugin, queue, figure) for figure in figures)
         for n in deserved.resource_names():
             used, due = format_amounts_apart(n, allocated.get(n), deserved.get(n))
             lines.append(f"queue {queue}, {n}: allocated {used} <= deserved {due}")
-        use, share = (format_resource(amounts, ("cpu", "memory")) for amounts in (allocated, deserved))
+        use, share = (format_resource(amounts, names) for amounts in (allocated, deserved))
         chosen = join_names(_victims_before(view.recording, queue, seq), 2)
         without = f" (without {chosen}, chosen as victim before in this cycle)" if chosen else ""
         parts.append(f"Queue {queue} uses {use}{without}, not more than it deserves ({share})")

@@ -144,6 +144,8 @@ class WorkloadFacts(NamedTuple):
     """Names of the objects that own it, such as the RayJob of a RayCluster."""
     ended: str = ""
     """The state in which it has ended, as its status names it, such as Complete; empty if it has not."""
+    minimum: int = 0
+    """The minAvailable of its schedulingPolicy; 0 if it states none."""
 
     @classmethod
     def of_manifest(cls, manifest: JsonObject) -> WorkloadFacts:
@@ -178,13 +180,14 @@ class WorkloadFacts(NamedTuple):
         queue = next(filter(None, queue_names), "")
         owners = [owner.get("name") for owner in object_list(metadata.get("ownerReferences"))]
         facts = {"queue": queue, "suspended": suspended, "replicas": replicas, "after": after, "owners": owners}
+        facts["minimum"] = object_in(policy.get("schedulingPolicy")).get("minAvailable")
         return cls.of_document({**facts, "ended": _ended_state(object_in(manifest.get("status")))})
 
     @classmethod
     def of_document(cls, document: JsonObject) -> WorkloadFacts:
         """Reads the facts in a JSON document; invalid values are ignored."""
         queue, replicas, after = document.get("queue"), document.get("replicas"), document.get("after")
-        owners, ended = document.get("owners"), document.get("ended")
+        owners, ended, minimum = document.get("owners"), document.get("ended"), document.get("minimum")
         return cls(
             queue if isinstance(queue, str) else "",
             document.get("suspended") is True,
@@ -192,6 +195,7 @@ class WorkloadFacts(NamedTuple):
             {role: first for role, first in object_in(after).items() if isinstance(first, str)},
             tuple(name for name in owners if isinstance(name, str)) if isinstance(owners, list | tuple) else (),
             ended if isinstance(ended, str) else "",
+            minimum if type(minimum) is int else 0,
         )
 
 

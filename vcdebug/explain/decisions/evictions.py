@@ -25,6 +25,7 @@ from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_o
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
 from vcdebug.recording.visits import JobVisit, refusals_in
+from vcdebug.releases.scheduling import PREEMPTION_POLICY_UNREAD
 from vcdebug.snapshot.manifest import bare_name
 from vcdebug.snapshot.workloads import policies_of, volcano_job_of
 
@@ -189,6 +190,7 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | 
     if own:
         yield from _deciding_tier_facts(view, own[0])
         yield from with_flaw(Flaw.MILDER_VICTIM, milder_nodes_facts(view.recording, own[0]))
+        yield from _unread_policy(view, own)
         yield from _priority_facts(view, own)
     calls = victim_question_before(view.recording, own[0].seq) if own else None
     silent = [vote for vote in (calls.votes if calls is not None else ()) if vote.state == "switched off"]
@@ -221,6 +223,18 @@ def _broken_gang_facts(view: JobView, victims: Sequence[TaskKey], unprotected: s
 
 _ACTIONS_ON_ALL = ("RestartJob", "AbortJob", "TerminateJob", "CompleteJob")
 """Actions of a Volcano Job's policies that end all pods of the job."""
+
+
+def _unread_policy(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str | Advice]:
+    """Yields that this release evicts for pods whose preemptionPolicy forbids it, and the release that does not."""
+    pods = [view.tasks[TaskKey(one.preemptor)] for one in evicted]
+    # The pod as the API states it: a release that does not read the policy has none in its model.
+    if names := dict.fromkeys(task.name for task in pods if task.pod.spec.get("preemptionPolicy") == "Never"):
+        change, release = PREEMPTION_POLICY_UNREAD, view.recording.snapshot.release.display_name()
+        yield f"{release} does not read preemptionPolicy Never of {join_names(names)} ({change.pull})."
+        yield Advice.cluster_admin(
+            f"Upgrade Volcano to {change.fixed_in[0]} or later, which evicts nothing for such pods."
+        )
 
 
 def _priority_facts(view: JobView, evicted: Sequence[Eviction]) -> Iterator[str | Advice]:

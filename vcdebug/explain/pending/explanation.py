@@ -58,6 +58,7 @@ from vcdebug.explain.pending.room_takers import (
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.pending.unread_settings import (
+    lost_pod_facts,
     met_minimum_facts,
     partial_gang_facts,
     uncounted_roles,
@@ -134,6 +135,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         told = tuple(partial_gang_facts(view, ready, is_short=is_short))
         # With advice it tells how the gang lost its pods.
         dominant = dominant.with_additions(*told, in_front=len(told) > 1 and not is_short)
+    elif view.detailed and first.cause not in (Cause.EVICTED, Cause.PHANTOM):
+        dominant = dominant.with_additions(*lost_pod_facts(view), in_front=True)
     if first.cause == Cause.NO_HYPER_NODE:
         dominant = dominant.with_additions(*unread_tier_names(view), in_front=True)
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)

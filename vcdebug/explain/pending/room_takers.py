@@ -204,7 +204,9 @@ def _placed_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[tuple[
 
 
 def user_facts(fits: NodeFits) -> list[str]:
-    """A sentence with the pods that use the missing dimension on the nearest node, largest first; else empty."""
+    """Sentences: the pods that use the missing dimension on the nearest node, largest first, and those of them that
+    have a lower priority in another queue; else empty.
+    """
     node = fits.nearest_node
     if node is None or not node.short or node.kind == "too small":
         return []
@@ -215,7 +217,22 @@ def user_facts(fits: NodeFits) -> list[str]:
     users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
     shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
     place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
-    return [f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."] if pods else []
+    if not pods:
+        return []
+    used = f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."
+    return [used, *_lower_elsewhere(fits.view, [key for key, _ in pods])]
+
+
+def _lower_elsewhere(view: JobView, pods: Sequence[TaskKey]) -> Iterator[str]:
+    """Yields a sentence about the jobs of these pods that have a lower priority than the job, in other queues."""
+    owners, jobs = view.recording.owners.jobs, view.session.jobs
+    others = [jobs[uid] for uid in dict.fromkeys(owners.get(key, "") for key in pods) if uid in jobs]
+    lower = [one for one in others if one.queue != view.queue.name and one.priority < view.job.priority]
+    if lower:
+        names = join_names((f"{one.uid} ({one.priority}, queue {one.queue})" for one in lower), MAX_TAKERS)
+        own = f"priority {view.job.priority} counts only within queue {view.queue.name}"
+        one_queue = "In one queue it would order them, and preempt could evict by it"
+        yield f"Of lower priority there: {names}; {own}. {one_queue}."
 
 
 _MAX_MOVED = 4

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from vcdebug.actions import ALLOCATE, ENQUEUE, PREEMPT, RECLAIM
-from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_amounts_apart, join_names, lower_first, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, Finding, required_pods
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
@@ -18,11 +18,12 @@ from vcdebug.kube.affinity_terms import PREFERRED
 from vcdebug.model.devices.hami_ascend_card import ANNOTATION_PREFIX
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.devices import DEVICESHARE_SCORE_LOST, VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP
 from vcdebug.snapshot.manifest import (
@@ -161,18 +162,29 @@ def preference_facts(view: JobView) -> Iterator[str]:
 
 
 POLICY: Final = "vcdebug.plugins.deviceshare:POLICY_KEY"
+WEIGHT: Final = "vcdebug.plugins.deviceshare:WEIGHT_KEY"
 """Read only where the plugin is configured."""
 CARD_POLICY: Final = "-scheduler-policy"
 
 
 def card_policy_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence if a pod states policies that only HAMi's own scheduler reads."""
+    """Yields a sentence if a pod states policies that only HAMi's own scheduler reads, and if the policy of cards that
+    is configured scores no node.
+    """
     options = list(view.recording.conf.options_of(DEVICESHARE))
-    annotations = {key for task in view.tasks.values() for key in task.pod.annotations} if options else ()
+    if not options:
+        return
+    policy, weight, arguments = resolve_reference(POLICY), resolve_reference(WEIGHT), options[0].arguments
+    stated = f"{policy} ({arguments.get(policy, 'not set')})"
+    annotations = dict.fromkeys(key for task in view.tasks.values() for key in task.pod.annotations)
     if keys := sorted(key for key in annotations if key.startswith(ANNOTATION_PREFIX) and key.endswith(CARD_POLICY)):
-        policy = resolve_reference(POLICY)
-        stated = f"{policy} ({options[0].arguments.get(policy, 'not set')})"
         yield f"Volcano does not read {join_names(keys)} (HAMi's own scheduler does): {stated} is one for all pods."
+    nodes = (view.session.nodes.get(task.node_name) for task in view.placed_tasks[:1])
+    ledgers = [ledger for node in nodes if node is not None for ledger in node.devices.values()]
+    asks = any(ledger.has_device_request(view.placed_tasks[0].pod) for ledger in ledgers)
+    is_read = not view.recording.snapshot.release.has_older_form(DEVICESHARE_SCORE_LOST)
+    if asks and is_read and policy in arguments and not arguments.get(weight):
+        yield f"{stated} is about cards and scores no node: {weight} is not set (say, 10)."
 
 
 PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts)
@@ -206,7 +218,9 @@ def met_minimum_facts(view: JobView, ready: int) -> Iterator[str | Advice]:
     excess, group = cluster_excess(view), view.job.pod_group
     # Volcano's controller makes PodGroups of minMember 1 unless the owner states another one.
     is_unstated = view.job.name.startswith(MADE_GROUP_PREFIX) and view.job.min_available == 1
-    larger = f"; a gang needs annotation {MIN_MEMBER} on its owner, read from v1.12.0 on" if is_unstated else ""
+    on_pods = any(MIN_MEMBER in task.pod.annotations for task in view.tasks.values())
+    where = f"on its owner{', not on its pods' if on_pods else ''}, read from v1.12.0 on"
+    larger = f"; a gang needs annotation {MIN_MEMBER} {where}" if is_unstated else ""
     yield f"{met}{_roles_words(view)}, so gang does not hold back the other {len(view.unplaced_tasks)}{larger}."
     if excess and ENQUEUE in view.actions:
         yield f"The PodGroup was admitted with minResources of {excess.asked}; the cluster has {excess.total}."
@@ -232,17 +246,42 @@ def partial_gang_facts(view: JobView, ready: int, *, is_short: bool) -> Iterator
         yield from (f"{runs}.",) if is_short else ()
         return
     action, switch = bare[0][0], bare[0][1].switches[0]
-    uid = metadata_of(view.job.pod_group.manifest).get("uid")
-    events = (one for one in view.recording.snapshot.objects_of("Event") if one.get("reason") == EVICT_REASON)
-    is_reported = any(object_in(one.get("involvedObject")).get("uid") == uid for one in events)
-    lost = f": the scheduler has evicted a pod of it (event {EVICT_REASON})" if is_reported else ""
-    yield f"{runs}{lost}; {action} evicts single pods, and minMember protects none of a gang ({GANG}: {switch} false)."
-    if not is_reported:  # it may have lost pods in other ways
+    lost = reported_eviction(view)
+    runs += f": {lower_first(lost)}" if lost else ""
+    yield f"{runs}; {action} evicts single pods, and minMember protects none of a gang ({GANG}: {switch} false)."
+    if not lost:  # it may have lost pods in other ways
         return
     change = join_names(GANG_EVICTION.fixed_in)
     whole = f"{GANG}{action} in place of {action} evicts whole gangs, or pods above minMember (from {change} on)"
     words = f"So that no gang is left incomplete: {whole}; or {GANG} with {switch}: true, which protects minMember."
     yield Advice.from_outside(words, AdviceHarm.CLUSTER)
+
+
+def reported_eviction(view: JobView) -> str:
+    """`The scheduler has evicted a pod of it (event Evict: reclaim)`, if it has reported that; else empty."""
+    message = _eviction_messages(view.recording).get(metadata_of(view.job.pod_group.manifest).get("uid"))
+    said = f": {message}" if message and message.isidentifier() else ""
+    return "" if message is None else f"The scheduler has evicted a pod of it (event {EVICT_REASON}{said})"
+
+
+@per_recording()
+def _eviction_messages(recording: Recording) -> Mapping[object, str]:
+    """UID of an object → the message of the last event about an eviction of its pods, which names the action."""
+    events = (one for one in recording.snapshot.objects_of("Event") if one.get("reason") == EVICT_REASON)
+    return {object_in(one.get("involvedObject")).get("uid"): str(one.get("message") or "") for one in events}
+
+
+def lost_pod_facts(view: JobView) -> Iterator[str | Advice]:
+    """Yields that the scheduler has evicted a pod of the job, by which rule, and how to keep pods from other queues."""
+    if not (lost := reported_eviction(view)):
+        return
+    action = next((name for name in view.actions if lost.endswith(f": {name})")), "")
+    if action and view.facts_of(action).across_queues:
+        yield f"{lost}; {action} compares what queues use and what they deserve, and no priorities."
+        kept = f'annotation {PREEMPTABLE_KEY}: "false" on its pods, or spec.reclaimable: false of the queue'
+        yield Advice.from_outside(f"To keep its pods: a larger share of queue {view.queue.name}, {kept}.")
+    else:
+        yield f"{lost}; {action} evicts for jobs of the same queue." if action else f"{lost}."
 
 
 _EVICTS_SINGLE_PODS: Final = ((PREEMPT, PREEMPTABLE), (RECLAIM, RECLAIMABLE))

@@ -200,7 +200,7 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     order = situation.role_created_later
     if order is not None and situation.job is not None:
         now = situation.job.valid_task_num()
-        source = minimum_source(group.manifest)
+        source = minimum_source(situation.recording, group)
         note = f"{source} ({order.earlier_role} then starts, and {order.role} is created)"
         words, kind = f"{job}: minMember {group.min_member} -> {now}{note}", fix.FixKind.REPAIR
         yield fix.job_fix(words, f"{path}={now}", causes=_GANG_CAUSES, kind=kind, aspect="minMember")
@@ -211,7 +211,7 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     if group.min_member > least:
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
         verb = "goes on" if situation.job is not None and situation.job.ready_task_num() else "starts"
-        note = f"{minimum_source(group.manifest)} ({verb} with fewer pods)"
+        note = f"{minimum_source(situation.recording, group)} ({verb} with fewer pods)"
         change = amount.change_of(f"{job}: minMember", path, note)
         yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect="minMember")
     if group.min_member >= role_total > 1:

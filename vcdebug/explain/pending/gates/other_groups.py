@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline, required_pods
-from vcdebug.explain.job_view import OPERATORS, JobView, Operator, workloads_of
+from vcdebug.explain.job_view import MINIMUM_FIELD, OPERATORS, JobView, Operator, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
 from vcdebug.explain.pending.gates.validity import reservation_words
@@ -52,6 +52,7 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
     stated = _stated_queue(view)
     if finding.cause in HAS_CAUSES:
         return finding.with_additions(*(stated or ()), in_front=True)
+    stated = stated or unread_minimum(view.recording, view.job.pod_group)
     others = (*split_application(view), _made_without_gang(view), _leader_alone(view))
     fact_and_advice = stated or next(filter(None, others), None)
     if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
@@ -115,10 +116,25 @@ def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
     return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}").as_repair()
 
 
-def minimum_source(group: JsonObject) -> str:
-    """`, by schedulingPolicy.minAvailable of MPIJob bert`: the owner's field that sets minMember; empty if unknown."""
-    owners = ((OPERATORS.get(name.partition(" ")[0], Operator(())).minimum, name) for name in owner_names(group))
+def minimum_source(recording: Recording, group: PodGroup) -> str:
+    """`, by schedulingPolicy.minAvailable of MPIJob bert`: the owner's field that sets minMember; empty if unknown, or
+    if the owner's operator does not read it.
+    """
+    names = [] if unread_minimum(recording, group) else owner_names(group.manifest)
+    owners = ((OPERATORS.get(name.partition(" ")[0], Operator(())).minimum, name) for name in names)
     return next((f", by {field} of {name}" for field, name in owners if field), "")
+
+
+def unread_minimum(recording: Recording, group: PodGroup) -> tuple[str, Advice] | None:
+    """(fact, advice) if the owner states a smaller minimum than its PodGroup has; else None."""
+    for owner, workload in workloads_of(recording, group.manifest):
+        if 0 < workload.minimum < group.min_member:
+            states = f"{owner} states {MINIMUM_FIELD} {workload.minimum}, but its PodGroup has minMember"
+            how = f"Set minMember of PodGroup {group.name} to {workload.minimum}"
+            words = f"{how}, and use a version of the operator of {owner} that copies it."
+            advice = Advice.for_owner(words, f"PodGroup/{key_of(group.manifest)}:spec.minMember={workload.minimum}")
+            return f"{states} {group.min_member}, the only one that counts.", advice.as_repair()
+    return None
 
 
 def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:

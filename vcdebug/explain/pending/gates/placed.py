@@ -471,13 +471,13 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
         **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
         **amount_numbers("request", task.init_resreq),
     }
-    facts, advice = _phantom_facts(view, task)
+    facts, advice = _phantom_facts(view, task, source)
     lines = tuple(f"{one.key} -> {one.node_name}, where no pod is terminating" for one in pipelined)
     return view.pending(Cause.PHANTOM, reason, numbers, evidence, advice, lines, facts, state="is stuck")
 
 
-def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
-    """(facts why allocate does not bind the pipelined task, advice)."""
+def _phantom_facts(view: JobView, task: TaskInfo, source: str) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
+    """(facts why allocate does not bind the task that `source` has pipelined, advice)."""
     if task.uid in view.session.restored:
         free_nodes = [node.name for node in NodeFits(view, task, len(view.recording)).free_nodes]
         others = join_names(name for name in free_nodes if name != task.node_name)
@@ -494,5 +494,7 @@ def _phantom_facts(view: JobView, task: TaskInfo) -> tuple[tuple[str, ...], tupl
         return (same_plan,), (Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."),)
     finding = findings[0]
     detail = f"; {lower_first(finding.facts[0])}" if finding.facts else "."
-    unbound = f"allocate does not bind it: {finding.reason}{detail}"
-    return (*undone_plan_facts(view, task), unbound, same_plan), finding.advice
+    unbound, undone = f"allocate does not bind it: {finding.reason}{detail}", tuple(undone_plan_facts(view, task))
+    if not undone and view.facts_of(source).evicts_by_pod:
+        same_plan = f"{task.node_name} has room for it, so {source} evicts no pod there. {same_plan}"
+    return (*undone, unbound, same_plan), finding.advice

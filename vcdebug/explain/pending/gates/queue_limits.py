@@ -1,6 +1,7 @@
 """A queue that may not allocate or reclaim for a task: the limit, the excess, and advice."""
 
 from collections.abc import Iterator
+from operator import le
 
 from msgspec.structs import replace
 
@@ -27,7 +28,7 @@ from vcdebug.snapshot.edit_path import field_step
 
 def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tuple[Advice, ...]:
     """Advice for a queue whose limit leaves no room for one more task."""
-    name, capacity = limit.first_dimension, CAPACITY
+    name = limit.first_dimension
     if view.queue.state != OPEN:
         return queue_findings.open_queue_advice(view)
     if limit.is_capability:
@@ -46,10 +47,12 @@ def _more_share_advice(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) 
         lower = f"Queue {join_names(guaranteed_queues)}: lower spec.guarantee."
         return Advice.queue_admin(lower), Advice.add_nodes()
     larger = queue_findings.quota_explainer(plugin).larger(view)
-    if plugin == capacity or not view.queue.deserved:
-        return larger
-    replaced = f"Replace plugin {plugin} with {capacity}, which uses spec.deserved."
-    return (*larger, Advice.cluster_admin(replaced))
+    return larger if plugin == CAPACITY or not view.queue.deserved else (*larger, _replacing_advice(plugin))
+
+
+def _replacing_advice(plugin: str) -> Advice:
+    """Advice where a queue states what only capacity reads."""
+    return Advice.cluster_admin(f"Replace plugin {plugin} with {CAPACITY}, which uses spec.deserved.")
 
 
 def overused_finding(view: JobView, action: str) -> Finding | None:
@@ -342,15 +345,34 @@ def _deserved_finding(
     }
     unnamed_fact, unnamed_advice = _unnamed_deserved(view, plugin, claim)
     facts = [*unnamed_fact, *([f"Also over: {join_names(names[1:])}."] if names[1:] else [])]
+    facts = [*_shares_kept(view, plugin, seq, names[0]), *facts] if names and view.detailed else facts
     facts += queue_index.holder_facts(view, seq, claim) if names else ()
     advice = (*unnamed_advice, Advice.for_owner("Request less at a time."), *quota.larger(view))
     return view.pending(Cause.PREEMPTIVE, reason, numbers, evidence, advice, tuple(lines), tuple(facts))
 
 
+def _shares_kept(view: JobView, plugin: str, seq: Seq, name: str) -> Iterator[str]:
+    """Yields a sentence if no other queue uses more of a resource than it deserves: then none gives any back."""
+    state = view.recording.timeline.state_at(seq - 1)
+    others = [one for one in state.books.get(plugin, ()) if one != view.queue.name]
+    used, deserved = ([state.plugin_amount(plugin, one, kind).get(name) for one in others] for kind in _FIGURES)
+    if any(used) and all(map(le, used, deserved)):
+        yield f"No other queue uses more {name} than it deserves either."
+
+
+_FIGURES = ("allocated", "deserved")
+
+
 def _unnamed_deserved(view: JobView, plugin: str, claim: QueueCheck) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
-    """A sentence and advice about dimensions that capacity takes for 0, since spec.deserved states only others."""
+    """A sentence and advice about dimensions that capacity takes for 0, since spec.deserved states only others; or
+    about amounts there that another plugin does not read.
+    """
     queue, stated = view.queue, view.queue.deserved or {}
     named = Resource.from_list(stated)
+    unread = [amount_text.format_named_amount(n, named.get(n)) for n in claim.exceeded_dimensions if named.get(n)]
+    if unread and plugin != CAPACITY:
+        ignored = f"{plugin} ignores spec.deserved of queue {queue.name} ({join_names(unread)})"
+        return (f"{ignored}: it shares by weight.",), (_replacing_advice(plugin),)
     unnamed = [name for name in claim.exceeded_dimensions if not named.get(name)]
     if not stated or not unnamed or plugin != CAPACITY:
         return (), ()

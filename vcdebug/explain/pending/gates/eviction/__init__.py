@@ -121,7 +121,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
     proof = dict.fromkeys((*discard.evidence, *blocking_gate.finding.evidence[:MAX_VETO_EVIDENCE]))
     finding = blocking_gate.finding
     facts = (
-        (f"{amount_text.capitalize_first(finding.headline.reason)}.",)
+        (f"{amount_text.capitalize_first(finding.headline.reason)}.", *finding.facts[:1])
         if finding.cause == Cause.PREEMPTIVE
         else finding.facts[:1]
     )
@@ -181,7 +181,10 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFits
     attempt, nodes = next((attempt, nodes) for attempt, nodes in stages if furthest in dict(nodes))
     furthest_nodes = [node for stage, node in nodes if stage is furthest]
     if furthest is NodeStage.AFTER:
-        return Gate(visit.action, GateChance.REAL, _after_victims_finding(view, attempt, furthest_nodes, fits))
+        finding = _after_victims_finding(view, attempt, furthest_nodes, fits)
+        # Where no pod is a candidate, the action could not free quota: the queue refuses as it does in allocate.
+        is_bare = finding.cause == Cause.NOT_ALLOCATABLE and not any(node.candidates for node in furthest_nodes)
+        return Gate(visit.action, GateChance.WEAK if is_bare else GateChance.REAL, finding)
     if furthest is NodeStage.VETO:
         veto_finding = veto.find_veto(view, attempt, furthest_nodes)
         return None if veto_finding is None else Gate(visit.action, GateChance.REAL, veto_finding)

@@ -1,6 +1,6 @@
 """The votes on victims: which plugin protects too many candidates, and advice that changes its answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
@@ -19,6 +19,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PRIORITY
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
+from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, owner_names
 
 PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this action."
 NodeVotes = Sequence[tuple[NodeTry, PluginAnswer]]
@@ -199,7 +200,12 @@ def _filtered_finding(
     idle = next((pods[0] for skip, pods in ranked if skip.rule == action.NOT_RUNNING), None)
     # Why a bound pod does not run, such as a volume that its kubelet cannot mount.
     reported = event_facts(view.recording, ExplainSubject(idle.job, idle.key))[:1] if idle is not None else ()
-    facts = (f"{candidates_text}: {format_objections(ranked)}.", *reported) if total else ()
+    foreign = _foreign_owners(view, ranked)
+    whose = join_names(f"{scheduler}: {join_names(names, 2)}" for scheduler, names in foreign.items())
+    listed = f"{candidates_text}: {format_objections(ranked)}{f' ({whose})' if whose else ''}"
+    if any(skip.rule == action.OTHER_QUEUE for skip, _ in ranked):
+        listed += f"; {action_name} evicts only in queue {view.queue.name}"
+    facts = (f"{listed}.", *reported) if total else ()
     numbers = counts({"pods.onNodes": total, "pods.candidates": len(candidates), "nodes.tried": len(nodes)})
     evidence = []
     for seq, search in attempt.predicate_passes[-1:]:
@@ -230,8 +236,12 @@ def filter_advice(view: JobView, cause: str, ranked: RankedObjections) -> tuple[
             chosen[Advice.cluster_admin(f"Add {name} to actions ({actions}): {why}.")] = None
     if action.NOT_PREEMPTABLE in pods_by_rule or action.GROUP_NOT_PREEMPTABLE in pods_by_rule:
         chosen = {FLAG_ADVICE: None, **chosen}
-    if action.NO_JOB in pods_by_rule:
-        chosen[Advice.cluster_admin(_UNMANAGED)] = None
+    if owners := [name for names in _foreign_owners(view, ranked).values() for name in names]:
+        own = view.recording.snapshot.flags.scheduler_names[0]
+        evicting = join_names(name for name in view.actions if view.facts_of(name).evicts_by_pod)
+        where = f"annotation {QUEUE_ANNOTATION} of a queue in which {evicting} may evict"
+        words = f"Give the pods of {join_names(owners, 2)} schedulerName {own} and {where}, or end some of them"
+        chosen[Advice.from_outside(f"{words}: Volcano evicts only pods of PodGroups.")] = None
     if any(skip.rule == action.NOT_RUNNING and not skip.text.startswith(RELEASING_PREFIX) for skip, _ in ranked):
         next_cycle = "Check the next cycle: pods placed in this cycle can be evicted only once they run."
         chosen[Advice.for_owner(next_cycle)] = None
@@ -243,4 +253,13 @@ _OTHER_ACTIONS = (
     (action.SAME_QUEUE, PREEMPT, "it evicts in the same queue; reclaim evicts only in other queues"),
 )
 """Rules by which one evicting action skips pods that another one could evict: (rule, that action, why)."""
-_UNMANAGED = "Keep pods that Volcano does not manage off these nodes; Volcano never evicts them."
+
+
+def _foreign_owners(view: JobView, ranked: RankedObjections) -> Mapping[str, Sequence[str]]:
+    """Other scheduler → owners of its pods, or the pods, that no action may evict; without those of DaemonSets."""
+    own, pairs = view.recording.snapshot.flags.scheduler_names, dict[tuple[str, str], None]()
+    for pod in (task.pod for skip, pods in ranked if skip.rule == action.NO_JOB for task in pods):
+        owner = next(iter(owner_names(pod.manifest)), f"Pod {pod.name}")
+        if pod.scheduler_name not in own and not owner.startswith(("DaemonSet ", "Node ")):
+            pairs[pod.scheduler_name, owner.replace(" ", f" {pod.namespace}/")] = None
+    return group_by_key(pairs)

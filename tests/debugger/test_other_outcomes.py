@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
@@ -10,6 +12,7 @@ from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import SUPPORTED_TAGS, ListeningRelease, release_at_tag
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
@@ -218,3 +221,23 @@ def test_the_first_fix_says_under_which_releases_it_does_not_help(thread: str, j
     assert limit in first
     assert bool(limit) is ("it does not help" in first)
     assert not any("it does not help" in words for words in others)
+
+
+def test_each_release_is_replayed_at_most_twice_however_many_jobs_are_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recording = replay_cycle(recorded(recorded_path("threads/3510-capacity-without-reclaim-action")).snapshot)
+    replayed: list[object] = []
+
+    def counting(snapshot: Snapshot, **options: Any) -> Recording:
+        replayed.append(snapshot.release)
+        return replay_cycle(snapshot, **options)
+
+    monkeypatch.setattr("vcdebug.whatif.other_outcomes.replay_cycle", counting)
+    counts = []
+    for job in recording.session.jobs:
+        other_outcomes(recording, job)
+        counts.append(len(replayed))
+    once, twice, *later = counts
+    assert twice > once > 0
+    assert {twice} == {*later}

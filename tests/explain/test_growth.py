@@ -14,7 +14,7 @@ from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
-OFTEN = 500
+OFTEN = 250
 """Calls from which a function counts: with fewer, a few jobs of another kind change the factor."""
 
 
@@ -29,10 +29,10 @@ def _calls_in(work: Callable[[], object]) -> Counter[CodeType]:
 @pytest.mark.parametrize(
     ("shape", "size", "most"),
     [
-        ("queues", 200, 2.2),
+        ("queues", 100, 2.2),
         ("PodGroups", 120, 2.6),
         ("tasks of one job", 100, 2.2),
-        ("HyperNodes", 8, 2.2),
+        ("HyperNodes", 4, 2.2),
         ("pods per node", 20, 2.2),
     ],
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.once import share_fix_searches
 from tests.cli.transcripts import call
 from tests.own_faults import own_faults_in
 
@@ -191,8 +192,9 @@ spec:
 @pytest.mark.parametrize("start", TIMES)
 @pytest.mark.parametrize("clock", TIMES)
 def test_times_at_the_ends_of_the_calendar_end_no_command(
-    clock: str, start: str, deadline: int, tmp_path: Path
+    clock: str, start: str, deadline: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    share_fix_searches(monkeypatch)
     path = tmp_path / "cluster.yaml"
     path.write_text(TIMED.format(clock=clock, start=start, deadline=deadline))
     for command, *options in (["run", "--cycles", "3", "--every", "200000h"], ["ask", "batch"], ["explain"]):

@@ -253,8 +253,9 @@ class NotFoundError(VcdebugError):
 def find_subject(recording: Recording, word: str) -> ExplainSubject:
     """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
     snapshot, names = recording.snapshot, recording.job_names
-    podgroups = map(PodGroup, snapshot.objects_of("PodGroup"))
-    groups = dict.fromkeys(f"{group.namespace}/{group.name}" for group in podgroups)
+    if word in recording.session.jobs:
+        return ExplainSubject(word)
+    groups = dict.fromkeys(map(key_of, snapshot.objects_of("PodGroup")))
     if word in groups:
         return ExplainSubject(word)
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}

@@ -37,8 +37,8 @@ GRACE: Final = timedelta(seconds=31)
 """Time between two cycles in which evicted pods end: 30 seconds, the default grace period, and one more."""
 MAX_EVENTS: Final = 2500
 """The largest number of events of a cycle that an answer replays with other random choices and under other releases."""
-
-
+MAX_ANSWERED_JOBS: Final = 100
+"""The largest number of jobs about all of which a replay under another release answers at once."""
 _MOST_OUTCOMES: Final = 2
 
 
@@ -252,10 +252,12 @@ def _replay_release(recording: Recording, release: Release, job: JobId) -> _Rele
 
 def _answer_of(recording: Recording, run: _ReleaseRun, job: JobId) -> _ReleaseAnswer:
     if job not in run.answers:
-        # Whoever asks about a second job asks about all that are Pending: one more replay answers for all.
-        pending = [surveyed.explanation.job for surveyed in survey_jobs(recording).unscheduled_jobs]
+        # Whoever asks about a second job asks about more: one more replay answers for all, or for all that are Pending.
+        jobs: Iterable[JobId] = recording.session.jobs
+        if len(recording.session.jobs) > MAX_ANSWERED_JOBS:
+            jobs = (surveyed.explanation.job for surveyed in survey_jobs(recording).unscheduled_jobs)
         with disposing(_replay_under(recording, run.release)) as replayed:
-            run.answers.update((name, _read_answer(replayed, name)) for name in dict.fromkeys((job, *pending)))
+            run.answers.update((name, _read_answer(replayed, name)) for name in dict.fromkeys((job, *jobs)))
     return run.answers[job]
 
 

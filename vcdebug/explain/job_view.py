@@ -253,10 +253,9 @@ class NotFoundError(VcdebugError):
 def find_subject(recording: Recording, word: str) -> ExplainSubject:
     """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
     snapshot, names = recording.snapshot, recording.job_names
-    if word in recording.session.jobs:
-        return ExplainSubject(word)
-    groups = dict.fromkeys(map(key_of, snapshot.objects_of("PodGroup")))
-    if word in groups:
+    is_job = word in recording.session.jobs
+    groups = dict.fromkeys(() if is_job else map(key_of, snapshot.objects_of("PodGroup")))
+    if is_job or word in groups:
         return ExplainSubject(word)
     pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
     if word in pods:

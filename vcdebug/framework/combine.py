@@ -23,8 +23,8 @@ Call = Callable[..., Answer]
 """A plugin's method, or a combining rule."""
 ShowFunction = Callable[[Args, Answer], TracedCall]
 """Function from a call's (arguments, answer) to the recorded (subject, result)."""
-HookFunctions = dict[tuple[str, str], Call]
-"""(hook method, plugin name) → function; of a plugin that is listed twice, the last instance's."""
+HookFunctions = dict[str, dict[str, Call]]
+"""Hook method → plugin name → function; of a plugin that is listed twice, the last instance's."""
 
 
 class RecordedCall(NamedTuple):

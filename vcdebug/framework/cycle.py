@@ -225,15 +225,14 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
     ssn.plugins[plugin.name] = plugin
     ssn.withdrawn = {method: None for method, change in kind.later_methods.items() if release.has_older_form(change)}
     plugin.on_session_open(ssn)
-    absent = [
-        hook.method for hook in hooks.HOOKS if hook.added_by is not None and release.has_older_form(hook.added_by)
-    ]
+    absent = [hook.method for hook, change in _LATER_HOOKS if release.has_older_form(change)]
     register_hooks(ssn.functions, plugin, {**ssn.withdrawn, **dict.fromkeys(absent)})
     for method, handlers in (("allocate_func", ssn.allocate_handlers), ("deallocate_func", ssn.deallocate_handlers)):
         if method not in ssn.withdrawn and hasattr(plugin, method):
             handlers.append(getattr(plugin, method))
 
 
+_LATER_HOOKS = [(hook, hook.added_by) for hook in hooks.HOOKS if hook.added_by is not None]
 _NODE_HOOKS = (hooks.PREDICATE, hooks.NODE_ORDER, hooks.BATCH_NODE_ORDER, hooks.BEST_NODE)
 
 

@@ -42,25 +42,25 @@ def register_hooks(functions: HookFunctions, plugin: Plugin, withdrawn: Mapping[
     """Register the hooks of one plugin instance, except the withdrawn ones."""
     for hook in HOOKS:
         if hook.method not in withdrawn and hasattr(plugin, hook.method):
-            functions[hook.method, plugin.name] = getattr(plugin, hook.method)
+            functions.setdefault(hook.method, {})[plugin.name] = getattr(plugin, hook.method)
 
 
 def build_plugin_calls(
     conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release = NEWEST
 ) -> dict[str, Tiers]:
     """Map each hook method to the tiers of plugins that take part."""
-    return {hook.method: _hook_tiers(hook, conf, functions, record, release) for hook in HOOKS}
+    return {hook.method: _hook_tiers(hook, conf, functions.get(hook.method, {}), record, release) for hook in HOOKS}
 
 
 def _hook_tiers(
-    hook: AnyHook, conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release
+    hook: AnyHook, conf: SchedulerConf, functions: Mapping[str, Call], record: Record, release: Release
 ) -> Tiers:
     tiers: list[list[PluginCall]] = []
     show = hook.show_for(release)
     for options in conf.tiers:
         tier: list[PluginCall] = []
-        for option in options:
-            function = functions.get((hook.method, option.name))
+        for option in options if functions else ():
+            function = functions.get(option.name)
             if function is None or not option.is_enabled(hook.switches):
                 continue
             if show is None:

@@ -187,7 +187,9 @@ class Postings:
         # (name, event) packed into one integer: one sort groups by name, orders events and shows duplicates.
         pairs = np.concatenate([_EMPTY_COLUMN, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
         pairs.sort()
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        is_first = np.ones(len(pairs), dtype=bool)
+        np.not_equal(pairs[1:], pairs[:-1], out=is_first[1:])
+        pairs = pairs[is_first]
         self._numbers = numbers
         self._seqs = as_seqs(pairs & _SEQ_MASK)
         self._starts = as_seqs(np.searchsorted(pairs, np.arange(len(numbers) + 1) << _SEQ_BITS))

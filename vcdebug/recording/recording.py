@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache, partial, update_wrapper
+from functools import cached_property, lru_cache, update_wrapper
+from types import MethodType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -194,7 +195,7 @@ def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None)
 
 
 def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, most: int | None) -> Callable[..., R]:
-    return lru_cache(most)(partial(function, recording))
+    return lru_cache(most)(MethodType(function, recording))
 
 
 def store_answer(recording: Recording, question: Callable[[Recording], R], get_answer: Callable[[], R]) -> None:

@@ -342,13 +342,13 @@ def iter_registrations(recording: Recording) -> Iterator[HookRegistration]:
     for number, tier in enumerate(recording.conf.tiers, start=1):
         for option in tier:
             for hook in HOOKS:
-                if (hook.method, option.name) in functions:
+                if option.name in functions.get(hook.method, ()):
                     yield _build_registration(recording, number, option, hook)
 
 
 def unregistered_points(recording: Recording) -> list[str]:
     """Extension points of the release that no plugin of the session registered."""
-    release, registered = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
+    release, registered = recording.snapshot.release, recording.session.functions
     release_hooks = [hook for hook in HOOKS if hook.added_by is None or not release.has_older_form(hook.added_by)]
     return [hook.upstream for hook in release_hooks if hook.method not in registered]
 

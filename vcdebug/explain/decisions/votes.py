@@ -215,13 +215,13 @@ def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) ->
 @per_recording()
 def _unasked_answers(recording: Recording, point: str) -> Sequence[tuple[int | None, PluginAnswer]]:
     """(place in its tier's calls, None if it is never asked; its entry until it answers) of each plugin of a hook."""
-    hook, functions, answers = HOOK_AT[point], recording.session.functions, list[tuple[int | None, PluginAnswer]]()
-    switches = " and ".join(hook.switches)
+    hook, answers = HOOK_AT[point], list[tuple[int | None, PluginAnswer]]()
+    functions, switches = recording.session.functions.get(hook.method, {}), " and ".join(hook.switches)
     for tier, options in enumerate(recording.conf.tiers, start=1):
         # Only enabled plugins count, as in the calls that were recorded.
         places = count()
         for option in options:
-            if (hook.method, option.name) not in functions:
+            if option.name not in functions:
                 later = _absent_answer(recording, hook, tier, option.name) if point in VICTIM_POINTS else ()
                 answers += ((None, answer) for answer in later)
             elif option.is_enabled(hook.switches):

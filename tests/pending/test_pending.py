@@ -159,13 +159,14 @@ ANTI_AFFINITY = {
 
 
 @pytest.mark.parametrize("quota", [True, False])
+@pytest.mark.parametrize("role", ["w", None])
 @pytest.mark.parametrize("rule", ["host port", "anti-affinity"])
 @pytest.mark.parametrize("release", ["v1.11.2", "v1.12.1", "v1.13.3", "v1.14.4", "v1.15.1"])
-def test_pods_dropped_after_a_failure_of_their_role_do_not_hide_the_failed_gang(
-    release: str, rule: str, quota: bool
+def test_the_rest_of_a_discarded_gang_does_not_hide_the_pod_that_fits_no_node(
+    release: str, rule: str, role: str | None, quota: bool
 ) -> None:
-    """Some releases try the rest of a discarded gang once more, and drop each pod whose role has failed."""
-    members = pods("j", 5, role="w")
+    """Some releases try the rest of a discarded gang once more: each pod whose role has failed is dropped."""
+    members = pods("j", 5, role=role)
     for member in members:
         member["metadata"]["labels"] = {"app": "j"}
         if rule == "host port":

@@ -120,9 +120,9 @@ class JobView:
         return job_visits(self.recording, self.job.uid)
 
     def visits_of(self, action: str) -> list[JobVisit]:
-        """Visits of one action, without later ones of allocate that only drop pods since one of their role failed."""
+        """Visits of one action, without later ones of allocate that end as they do since an earlier one failed."""
         visits = [visit for visit in self.job_visits if visit.action == action]
-        while action == ALLOCATE and len(visits) > 1 and visits[-1].only_drops:
+        while action == ALLOCATE and len(visits) > 1 and visits[-1].shows_less_than(visits[-2]):
             visits.pop()
         return visits
 

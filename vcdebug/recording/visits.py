@@ -1,5 +1,7 @@
 """A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -154,11 +156,18 @@ class JobVisit(Struct, frozen=True, dict=True):
         """The tries of the tasks that the visit did not place."""
         return [attempt for attempt in self.tries if attempt.task not in self.planned_tasks]
 
-    @property
-    def only_drops(self) -> bool:
-        """Whether the visit left tasks out, and looked for a node for none of these."""
-        failed = [attempt for attempt in self.tries if attempt.last_placement is None]
-        return bool(failed) and all(attempt.was_dropped for attempt in failed)
+    @cached_property
+    def has_failure(self) -> bool:
+        """Whether the visit looked for a node for a task, or asked its queue, in vain."""
+        return any(attempt.last_placement is None and not attempt.was_dropped for attempt in self.tries)
+
+    def shows_less_than(self, earlier: JobVisit) -> bool:
+        """Whether the visit ends as it does since `earlier` failed: it drops pods of a role that failed there, or only
+        places those that were left of a gang.
+        """
+        if self.has_failure or self.was_committed or not self.tries:
+            return False
+        return len(self.planned_tasks) < len(self.tries) or (earlier.has_failure and not earlier.was_committed)
 
     @property
     def was_committed(self) -> bool:

@@ -290,7 +290,7 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
         met = []
     facts += filter(None, (" ".join(filter(None, (*met, _failure_fact(view, failed, visit, blame)))),))
     facts += [f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."] if victims else []
-    took_room, order_advice = gang_takers(view, failed[0], visit) if failed else ([], ())
+    took_room, order_advice = gang_takers(view, failed[0], visit) if failed and shortage is None else ([], ())
     facts[1:1] = took_room
     placed = {"pods.ready": ready, "pods.placed": len(planned), "pods.missing": missing, "pods.evicted": len(victims)}
     numbers = counts({"job.minAvailable": job.min_available, **placed})

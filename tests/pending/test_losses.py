@@ -139,7 +139,7 @@ def test_a_gang_of_which_a_part_runs_is_told_which_action_minmember_does_not_sto
     conf = conf.replace("  - name: gang\n", f"  - name: gang\n    {switch}: false\n")
     found = explain_by_name(replay_cycle(cluster(node("n1"), low, *([event] * reported), conf=conf)), "default/low")
     runs = "2 of the 3 pods that minMember requires already run"
-    lost = ": the scheduler has evicted a pod of it (event Evict: preempt)" if reported else ""
+    lost = ": the scheduler has evicted a pod of default/low (event Evict: preempt)" if reported else ""
     rule = f"{told} evicts single pods, and minMember protects none of a gang (gang: {switch} false)."
     assert bool(told) is (f"{runs}{lost}; {rule}" in found.dominant.facts)
     is_advised = any(words.startswith("So that no gang is left incomplete: ") for words in found.advice_texts)

@@ -10,6 +10,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priorit
 from tests.releases.shown_devices import asking, cards, held, sharing
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.questions.victims import explain_eviction
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.manifest import WorkloadFacts, workload_key
@@ -61,7 +62,7 @@ def test_a_priority_is_said_to_count_only_within_its_queue(actions: str, queues:
 
 def test_a_job_of_another_queue_with_the_same_priority_is_no_reason() -> None:
     snapshot = against_low(actions="allocate", queues=("other", "default"))
-    snapshot.objects_of("PriorityClass")[0]["value"] = 10
+    snapshot.objects["PriorityClass"] = [priority_class("low", 10), priority_class("high", 10)]
     assert not any("counts only within" in fact for fact in explained(snapshot).dominant.facts)
 
 
@@ -84,7 +85,7 @@ def test_an_eviction_that_the_scheduler_reported_is_told_with_its_rule(message: 
     group = pod_group("j", phase="Running")
     own = [group, *pods("j", 1, "6", on="n1"), *pods("j", pending, "6", prefix="late")]
     conf = conf_of("priority gang", "predicates proportion", actions="allocate, preempt, reclaim")
-    fact = f"The scheduler has evicted a pod of it (event Evict: {message}){rule}"
+    fact = f"The scheduler has evicted a pod of default/j (event Evict: {message}){rule}"
     for event in ([], [evict_event(group, message)], [evict_event(pod_group("another"), message)]):
         found = explained(cluster(node("n1"), own, event, conf=conf))
         is_own = bool(event) and event[0]["involvedObject"]["uid"] == group["metadata"]["uid"]
@@ -209,7 +210,7 @@ def test_what_a_queue_states_as_deserved_is_said_not_to_be_read_by_another_plugi
     queues = [queue("a", reclaimable=True, deserved=share), queue("b", reclaimable=True, deserved=share)]
     runs = [pod_group("r", queue="a", phase="Running"), *pods("r", 1, "5", on="n1")]
     own = [pod_group("own", queue="b", phase="Running"), *pods("own", 1, "5", on="n1")]
-    own += [pod_group("j", queue="b"), *pods("j", 1, "5")]
+    own += [pod_group("j", queue="b"), *pods("j", 1, "5", priority=10)]
     conf = conf_of("gang", f"predicates {plugin}", actions="allocate, reclaim")
     found = explained(cluster(node("n1"), queues, runs, own, conf=conf))
     texts = [fact for one in (found.dominant, *found.contributing) for fact in one.facts]
@@ -237,3 +238,51 @@ def test_a_minimum_that_only_the_pods_state_is_said_to_belong_to_their_owner(pla
     found = explained(cluster(node("n1"), own, late, conf=conf_of("gang", "predicates")), "default/podgroup-web")
     where = "on its owner, not on its pods, read" if place == "pods" else "on its owner, read"
     assert any(where in fact for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_the_question_why_a_pod_was_evicted_names_an_earlier_eviction(*, reported: bool) -> None:
+    group = pod_group("j", phase="Running")
+    events = [evict_event(group, "reclaim")] * reported
+    conf = conf_of("priority gang", "predicates proportion", actions="allocate, reclaim")
+    recording = replay_cycle(cluster(node("n1"), group, pods("j", 1, "6", on="n1"), events, conf=conf))
+    lines = explain_eviction(recording, "default/j-0").lines
+    said = [line.startswith("The scheduler has evicted a pod of default/j (event Evict: reclaim);") for line in lines]
+    assert reported is any(said) is any(line.startswith("To keep its pods: ") for line in lines)
+
+
+@pytest.mark.parametrize(("reason", "told"), [("Evicted", True), ("Error", False)])
+def test_a_pod_that_its_kubelet_evicted_is_told_apart_from_an_eviction_by_the_scheduler(
+    reason: str, *, told: bool
+) -> None:
+    failed = pods("j", 1, "1", on="n1", phase="Failed", prefix="late")
+    failed[0]["status"] |= {"reason": reason, "message": "The node was low on resource: memory."}
+    own = [pod_group("j", min_member=2, phase="Running"), *pods("j", 1, "1", on="n1"), *failed]
+    found = explained(cluster(node("n1"), own, conf=conf_of("gang", "predicates")))
+    assert told is ("The kubelet of n1 evicted it, not the scheduler." in found.full_text)
+
+
+@pytest.mark.parametrize("stated", ["queue", "Job", "PodGroup", "nothing"])
+@pytest.mark.parametrize("action", ["preempt", "reclaim"])
+def test_a_protection_that_the_action_does_not_read_is_told_to_the_job_that_loses_a_pod(
+    stated: str, action: str
+) -> None:
+    note = {"annotations": {"volcano.sh/preemptable": "false"}}
+    low = made_for("Job", "old", pod_group("low", queue="a", phase="Running", priority_class="low"))
+    job: Manifest = {"kind": "Job", "metadata": {"name": "old", "namespace": "default"}, "spec": {"tasks": []}}
+    for one in (low, job):
+        one["metadata"] |= note if stated == one["kind"] else {}
+    high = pod_group("j", queue="a" if action == "preempt" else "b", priority_class="high")
+    is_kept = stated == "queue" and action == "preempt"
+    queues = [queue("a", reclaimable=not is_kept), queue("b", weight=9)]
+    running = [low, job, *pods("low", 2, "5", on="n1")]
+    conf = conf_of("priority gang", "predicates", actions=f"allocate, {action}")
+    found = explained(
+        cluster(node("n1"), queues, CLASSES, running, high, pods("j", 1, "5", priority=10), conf=conf), "default/low"
+    )
+    assert " loses 1 pod in this cycle" in found.sentence
+    facts = " ".join(found.dominant.facts)
+    assert is_kept is ("Queue a states reclaimable: false, which preempt does not read." in facts)
+    name = {"Job": "Job old", "PodGroup": "PodGroup low"}.get(stated, "")
+    unread = f'{name} states volcano.sh/preemptable: "false", and its pods do not: {action} does not read it there.'
+    assert bool(name) is (unread in facts)

@@ -235,8 +235,9 @@ def _event_sentence(recording: Recording, event: Manifest) -> str:
 
 # Pods that a kubelet does not start, or has rejected
 
-_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError")
-"""Beginnings of reasons with which a kubelet rejects a pod that was bound to its node."""
+KUBELET_EVICTED: Final = "Evicted"
+_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError", KUBELET_EVICTED)
+"""Beginnings of reasons with which a kubelet rejects, or ends, a pod that was bound to its node."""
 _DEVICES_GONE: Final = re.compile(r"devices unavailable for (\S+?)\. Requested: (\d+), Available: (\d+)")
 STARTING: Final = ("ContainerCreating", "PodInitializing")
 """Reasons of a container that waits while its pod starts as usual."""
@@ -269,13 +270,14 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
         return PodFailure(pod.name, reason, facts, (Advice.from_outside(fewer, AdviceHarm.CLUSTER), *restart))
     # The pods of DaemonSets and static pods are on every node, whatever scheduler they name.
     mobile = [one for one in neighbours if not {"DaemonSet", "Node"} & {o.get("kind") for o in owners_of(one.manifest)}]
-    foreign = [other for other in mobile if other.scheduler_name not in own]
+    is_evicted = reason == KUBELET_EVICTED
+    foreign = [other for other in mobile if other.scheduler_name not in own and not is_evicted]
     schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
     also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
-    rejection = f"The kubelet of {pod.node_name} rejected it after the scheduler had bound it{also}."
+    did = "evicted it, not the scheduler" if is_evicted else f"rejected it after the scheduler had bound it{also}"
     alone = "; let one scheduler alone use a node" if foreign else ""
     advice = restart or (Advice.from_outside(f"Its owner has to create it again{alone}."),)
-    return PodFailure(pod.name, reason, (*facts, rejection), advice)
+    return PodFailure(pod.name, reason, (*facts, f"The kubelet of {pod.node_name} {did}."), advice)
 
 
 def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:

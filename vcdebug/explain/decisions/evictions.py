@@ -26,8 +26,8 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import idle_without, last_operation, sum_resources, task_of
 from vcdebug.recording.visits import JobVisit, refusals_in
 from vcdebug.releases.scheduling import PREEMPTION_POLICY_UNREAD
-from vcdebug.snapshot.manifest import bare_name
-from vcdebug.snapshot.workloads import policies_of, volcano_job_of
+from vcdebug.snapshot.manifest import annotations_of, bare_name, name_of
+from vcdebug.snapshot.workloads import owner_objects, policies_of, volcano_job_of
 
 MOST_NODES = 3
 ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
@@ -122,6 +122,7 @@ def _requester_name(recording: Recording, seq: Seq, victim: TaskKey) -> str:
 
 def loss_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str | Flaw]:
     """Yields why pods of the job are evicted: the plugins that allow it, with figures, then facts of the other job."""
+    yield from _unread_protections(view, evictions[0].action)
     yield from _allowing_facts(view.recording, evictions[0])
     preemptors = dict.fromkeys(view.recording.owners.jobs.get(one.preemptor, one.preemptor) for one in evictions)
     if len(preemptors) == 1 and (other := next(iter(preemptors))) in view.session.jobs:
@@ -129,6 +130,17 @@ def loss_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str | F
         facts = eviction_facts(view_of(view.recording, ExplainSubject(other)), victims)
         yield from (fact for fact in facts if not isinstance(fact, Advice))
     yield Flaw.LOSES_PODS
+
+
+def _unread_protections(view: JobView, action: str) -> Iterator[str]:
+    """Yields what the job's queue, PodGroup or owner states against evictions and the action does not read."""
+    if not view.queue.reclaimable and not view.facts_of(action).across_queues:
+        yield f"Queue {view.queue.name} states reclaimable: false, which {action} does not read."
+    group = view.job.pod_group.manifest
+    for one in (group, *owner_objects(view.recording.snapshot, group)):
+        if annotations_of(one).get(PREEMPTABLE_KEY) == "false":
+            owner = f"{one['kind']} {name_of(one)}"
+            yield f'{owner} states {PREEMPTABLE_KEY}: "false", and its pods do not: {action} does not read it there.'
 
 
 def _allowing_facts(recording: Recording, eviction: Eviction) -> Iterator[str]:

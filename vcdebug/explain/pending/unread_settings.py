@@ -258,10 +258,10 @@ def partial_gang_facts(view: JobView, ready: int, *, is_short: bool) -> Iterator
 
 
 def reported_eviction(view: JobView) -> str:
-    """`The scheduler has evicted a pod of it (event Evict: reclaim)`, if it has reported that; else empty."""
+    """`The scheduler has evicted a pod of a/j (event Evict: reclaim)`, if it has reported that; else empty."""
     message = _eviction_messages(view.recording).get(metadata_of(view.job.pod_group.manifest).get("uid"))
     said = f": {message}" if message and message.isidentifier() else ""
-    return "" if message is None else f"The scheduler has evicted a pod of it (event {EVICT_REASON}{said})"
+    return "" if message is None else f"The scheduler has evicted a pod of {view.job.uid} (event {EVICT_REASON}{said})"
 
 
 @per_recording()

@@ -14,9 +14,10 @@ from vcdebug.explain.decisions.votes import (
     victim_choice,
     victim_choice_before,
 )
-from vcdebug.explain.job_view import NotFoundError, find_subject
+from vcdebug.explain.job_view import ExplainSubject, NotFoundError, find_subject, view_of
 from vcdebug.explain.orders import OrderComparison, OrderStep, order_of, pop_kind, sibling_pops
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.unread_settings import lost_pod_facts
 from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.framework.subject import candidates_in
@@ -38,7 +39,8 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     eviction = evictions.eviction_of(recording, pod)
     if eviction is None:
         never = f"{pod} is not evicted in this cycle, and no action planned to evict it."
-        return QuestionReply(never, _spared_lines(recording, pod), data={"pod": pod, "evicted": False})
+        lines = (*_reported_lines(recording, pod), *_spared_lines(recording, pod))
+        return QuestionReply(never, lines, data={"pod": pod, "evicted": False})
     decision = victim_choice_before(recording, eviction.seq) if eviction.tier is not None else None
     plugins, gain = _allowing_plugins(decision, pod), _format_gain(recording, eviction)
     sheets = (_answers_sheet(decision, pod),) if decision is not None else ()
@@ -53,6 +55,14 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     lines = (*first, *bundle, *others, *in_vain, gain, *keeping)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
+
+
+def _reported_lines(recording: Recording, pod: TaskKey) -> list[str]:
+    """What the scheduler has reported of an earlier eviction, with its rule, and how to keep the job's pods."""
+    if (job := recording.owners.jobs.get(pod)) not in recording.session.jobs:
+        return []
+    facts = lost_pod_facts(view_of(recording, ExplainSubject(job, pod)))
+    return [fact if isinstance(fact, str) else fact.text for fact in facts]
 
 
 def find_pod(recording: Recording, word: str) -> TaskKey:

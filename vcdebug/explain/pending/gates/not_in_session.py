@@ -17,6 +17,7 @@ from vcdebug.explain.answer import (
     seconds_since,
 )
 from vcdebug.explain.component_reports import (
+    KUBELET_EVICTED,
     PodFailure,
     controller_fault,
     controller_pods,
@@ -351,7 +352,7 @@ def ended_job(
     if failed:
         failure = failure_of(recording, failed[0])
         rejected = f"; the kubelet of {failed[0].node_name} rejected {failure.pod} ({failure.reason})"
-        reason += rejected if failure.advice else ""
+        reason += rejected if failure.advice and failure.reason != KUBELET_EVICTED else ""
         facts, advice = [*failure.facts], [*failure.advice]
     retries, most = status.get("retryCount"), spec_of(owner).get("maxRetry") or DEFAULT_MAX_RETRY
     retried = phase == "Failed" and isinstance(retries, int) and retries >= most

@@ -131,7 +131,7 @@ def unread_minimum(recording: Recording, group: PodGroup) -> tuple[str, Advice] 
         if 0 < workload.minimum < group.min_member:
             states = f"{owner} states {MINIMUM_FIELD} {workload.minimum}, but its PodGroup has minMember"
             how = f"Set minMember of PodGroup {group.name} to {workload.minimum}"
-            words = f"{how}, and use a version of the operator of {owner} that copies it."
+            words = f"{how}; if new PodGroups differ too, use a version of the operator that copies it from {owner}."
             advice = Advice.for_owner(words, f"PodGroup/{key_of(group.manifest)}:spec.minMember={workload.minimum}")
             return f"{states} {group.min_member}, the only one that counts.", advice.as_repair()
     return None

@@ -8,6 +8,7 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.debugger.test_remedies import CONF, proven, searched
 from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.plugins.nodegroup import GROUP_LABEL
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
@@ -280,3 +281,22 @@ def test_a_request_that_only_the_containers_make_says_nothing_about_its_parts() 
     snapshot = cluster(node("n1", cpu="10"), pod_group("j"), member, conf=CONF)
     facts = explain_by_name(replay_cycle(snapshot), "default/j").dominant.facts
     assert [] == [fact for fact in facts if "init container" in fact or "of this" in fact]
+
+
+@pytest.mark.parametrize(
+    ("group", "change"),
+    [
+        (None, "Label node n1 with volcano.sh/nodegroup-name=gpu, if correct"),
+        ("cpu", f"Relabel node n1 from {GROUP_LABEL}=cpu to {GROUP_LABEL}=gpu, if its other users agree"),
+        ("gpu", None),
+    ],
+)
+def test_a_node_outside_the_group_that_the_queue_requires_is_labelled(group: str | None, change: str | None) -> None:
+    only, team = node("n1"), queue("team")
+    team["spec"]["affinity"] = {"nodeGroupAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ["gpu"]}}
+    only["metadata"]["labels"] |= {} if group is None else {"volcano.sh/nodegroup-name": group}
+    # Without room where the group is right, so that a label is not what the job lacks.
+    cpu = "1" if group != "gpu" else "20"
+    objects = (only, team, pod_group("j", queue="team"), pods("j", 1, cpu=cpu))
+    found = proven(cluster(*objects, conf=conf_of("gang", "predicates nodegroup")), "default/j")
+    assert (change in found) if change else not any("abel node" in words for words in found)

@@ -11,7 +11,9 @@ from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
+from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
@@ -38,6 +40,17 @@ def _group_verdict(asked_node: AskedNode) -> GroupVerdict:
     plugin = asked_node.session.plugins[NodeGroup.name]
     assert isinstance(plugin, NodeGroup | NodeGroupByPod)
     return plugin.group_verdict(asked_node.task, asked_node.node.name)
+
+
+def required_group(session: Session, job: JobInfo | None, node: NodeName) -> Group | None:
+    """The first group that the job's queue requires, if the node is in none that it may use; else None."""
+    plugin = session.plugins.get(NodeGroup.name)
+    if job is None or not job.tasks or node not in session.nodes or not isinstance(plugin, NodeGroup | NodeGroupByPod):
+        return None
+    verdict = plugin.group_verdict(next(iter(job.tasks.values())), node)
+    affinity = verdict.queue.affinity if verdict.queue is not None else None
+    is_refused = affinity is not None and not affinity.accepts_group(verdict.group or "")
+    return next(iter(affinity.required), None) if affinity is not None and is_refused else None
 
 
 def _affinity_terms(verdict: GroupVerdict) -> tuple[Term, ...]:

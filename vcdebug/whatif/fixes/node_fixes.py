@@ -15,6 +15,7 @@ from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
+from vcdebug.explain.plugins.nodegroup import required_group
 from vcdebug.framework.conf import find_meant_switch
 from vcdebug.framework.hooks import JOB_STARVING, PREDICATE
 from vcdebug.grouping import group_by_key
@@ -23,6 +24,7 @@ from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import CONFORMANCE, DRF, GANG, OVERCOMMIT, PDB, PREDICATES, PRIORITY, SLA, USAGE
+from vcdebug.plugins.nodegroup import GROUP_LABEL
 from vcdebug.releases.release import SUPPORTED_TAGS
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.go_yaml import load_yaml
@@ -113,7 +115,7 @@ def _growing_counts(most: int) -> Iterator[int]:
 
 
 def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes to label nodes as the node selector requires, unless Kubernetes or a cloud sets these labels."""
+    """Proposes to label nodes as pods and queue require, unless Kubernetes or a cloud sets these labels."""
     for node in situation.snapshot.objects_of("Node")[:3]:
         labels, name, missing = labels_of(node), name_of(node), _missing_labels(situation, node)
         if missing and not any(_is_reported_label(key) for key in missing):
@@ -128,9 +130,11 @@ def _propose_label_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
 
 
 def _missing_labels(situation: fix.FixSituation, node: Manifest) -> dict[str, str]:
-    """What the first Pending pod's nodeSelector asks and the node does not have."""
+    """What the first Pending pod's nodeSelector asks and the node does not have; the group that its queue requires."""
     selector = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
-    return {key: value for key, value in selector.items() if labels_of(node).get(key) != value}
+    group = required_group(situation.recording.session, situation.job, name_of(node))
+    wanted = {**selector, **({GROUP_LABEL: group} if group is not None else {})}
+    return {key: value for key, value in wanted.items() if labels_of(node).get(key) != value}
 
 
 def _is_reported_label(key: str) -> bool:

@@ -15,16 +15,19 @@ from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.redact_words import Pseudonyms
-from vcdebug.snapshot.redaction import make_redaction
+from vcdebug.snapshot.redaction import Redaction, make_redaction
 from vcdebug.snapshot.saved_files import archive_bytes
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 """The same JSON form as traces, so that equal lines are recognised without parsing."""
 
 
-def divergence(original: Recording) -> Difference | None:
-    """The first event in which the redacted snapshot decides differently; None if there is none."""
-    done = make_redaction(original.snapshot)
+def divergence(original: Recording, redaction: Redaction | None = None) -> Difference | None:
+    """The first event in which the redacted snapshot decides differently; None if there is none.
+
+    `redaction`: that of the snapshot, if it was made before.
+    """
+    done = redaction or make_redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
     sentence = cache(partial(_translation, known, done.names))
     written = load_snapshot(io.BytesIO(archive_bytes(done.snapshot)))

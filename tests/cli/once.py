@@ -1,6 +1,7 @@
 """Lets several commands share one loaded and replayed snapshot."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,6 +19,7 @@ from vcdebug.recording.replay import ProgressBound, replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source, list_bundled
+from vcdebug.whatif.fixes import search
 from vcdebug.whatif.other_outcomes import other_outcomes
 
 UNREAD = ("name", "problems", "description", "origin", "provenance")
@@ -37,18 +39,26 @@ FEW_DRAWS = 2
 
 
 def share_fix_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Share fixes and other outcomes among equal snapshots; a search for fixes may run FEW_TRIALS of up to 160 cycles,
+    """`share_answers`, and a pod has the fixes of its job; a search for fixes may run FEW_TRIALS of up to 160 cycles,
     and FEW_DRAWS of 12 have other random choices.
     """
-    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fixes", _search_once)
+    share_answers(monkeypatch)
+    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fixes", partial(_search_once, by_job=True))
     monkeypatch.setattr("vcdebug.whatif.other_outcomes.RUNS_OF_AN_ANSWER", FEW_DRAWS)
-    monkeypatch.setattr("vcdebug.whatif.other_outcomes.other_outcomes", _find_outcomes_once)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_FIRST_TRIALS", FEW_TRIALS)
     monkeypatch.setattr("vcdebug.whatif.fixes.search.MAX_SHORT_TRIALS", FEW_TRIALS)
 
 
-_found: dict[tuple[str, str], Sequence[str]] = {}
-_outcomes: dict[tuple[str, str], OtherOutcomes] = {}
+def share_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Share fixes and other outcomes among equal snapshots."""
+    monkeypatch.setattr("vcdebug.cli.reports.explanation.short_fixes", _search_once)
+    monkeypatch.setattr("vcdebug.whatif.other_outcomes.other_outcomes", _find_outcomes_once)
+
+
+Question = tuple[str, int, str]
+"""The job or pod, the number of cycles that a search may run, and what the cycle reads."""
+_found: dict[Question, Sequence[str]] = {}
+_outcomes: dict[Question, OtherOutcomes] = {}
 
 
 @per_recording()
@@ -59,14 +69,18 @@ def _read_by_cycle(recording: Recording) -> str:
 
 
 def _find_outcomes_once(recording: Recording, job: JobId) -> OtherOutcomes:
-    question = job, _read_by_cycle(recording)
+    question = job, search.MAX_FIRST_TRIALS, _read_by_cycle(recording)
     if question not in _outcomes:
         _outcomes[question] = other_outcomes(recording, job)
     return _outcomes[question]
 
 
-def _search_once(recording: Recording, explanation: Explanation) -> Sequence[str]:
-    question = explanation.job, _read_by_cycle(recording)
+def _search_once(recording: Recording, explanation: Explanation, *, by_job: bool = False) -> Sequence[str]:
+    question = (
+        explanation.job if by_job else explanation.subject_name,
+        search.MAX_FIRST_TRIALS,
+        _read_by_cycle(recording),
+    )
     if question not in _found:
         _found[question] = short_fixes(recording, explanation)
     return _found[question]

@@ -11,7 +11,7 @@ import yaml
 from tests.architecture.source_tree import ROOT
 from tests.cli.commands_page import PAGE, page
 from tests.cli.documented import DOCUMENTS, LANGUAGES, OTHER_PROGRAMS, Documented, blocks, commands
-from tests.cli.once import share_bundled
+from tests.cli.once import share_answers, share_bundled
 from tests.cli.transcripts import call
 from vcdebug.cli.commands import load_commands
 from vcdebug.cli.main import CommandParser
@@ -49,6 +49,7 @@ WITH_COMMANDS = [document for document in DOCUMENTS if any(one.words[0] == "vcde
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with the files that the documents name."""
     share_bundled(monkeypatch)
+    share_answers(monkeypatch)
     # On one core a command starts no processes; test_executors and test_diff look at those.
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     monkeypatch.chdir(tmp_path)

@@ -17,6 +17,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PRIORITY
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
 from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, owner_names
@@ -257,9 +258,17 @@ _OTHER_ACTIONS = (
 
 def _foreign_owners(view: JobView, ranked: RankedObjections) -> Mapping[str, Sequence[str]]:
     """Other scheduler → owners of its pods, or the pods, that no action may evict; without those of DaemonSets."""
-    own, pairs = view.recording.snapshot.flags.scheduler_names, dict[tuple[str, str], None]()
-    for pod in (task.pod for skip, pods in ranked if skip.rule == action.NO_JOB for task in pods):
+    index = _owners_of_foreign_pods(view.recording)
+    unmanaged = (pods for skip, pods in ranked if skip.rule == action.NO_JOB)
+    return group_by_key(dict.fromkeys(index[pod.key] for pods in unmanaged for pod in pods if pod.key in index))
+
+
+@per_recording()
+def _owners_of_foreign_pods(recording: Recording) -> Mapping[TaskKey, tuple[str, str]]:
+    """Pod of another scheduler and of no DaemonSet → (scheduler, `ReplicaSet team/web-1`, or the pod)."""
+    own, owners = recording.snapshot.flags.scheduler_names, dict[TaskKey, tuple[str, str]]()
+    for pod in (task.pod for task in recording.timeline.tasks.values() if not task.job):
         owner = next(iter(owner_names(pod.manifest)), f"Pod {pod.name}")
         if pod.scheduler_name not in own and not owner.startswith(("DaemonSet ", "Node ")):
-            pairs[pod.scheduler_name, owner.replace(" ", f" {pod.namespace}/")] = None
-    return group_by_key(pairs)
+            owners[TaskKey(pod.key)] = (pod.scheduler_name, owner.replace(" ", f" {pod.namespace}/"))
+    return owners

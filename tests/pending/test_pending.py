@@ -212,3 +212,13 @@ def test_no_step_of_a_job_without_pending_pods_has_failed(name: str) -> None:
     answers = [found for found in explained if "no Pending pods" in found.dominant.sentence]
     assert answers
     assert [] == [step for found in answers for step in found.steps if step.state == "failed"]
+
+
+def test_a_pod_behind_a_failed_one_names_it_and_reclaim_that_met_the_minimum_was_asked_about_starvation() -> None:
+    """allocate ends the job's turn at its first pod; reclaim then makes room for that pod alone."""
+    snapshot = load_snapshot(recorded_path("random/wild-0016"), release="v1.13.3")
+    found = explain_by_name(replay_cycle(snapshot), "default/job-11")
+    reasons = {finding.cause: finding.reason for finding in found.contributing}
+    behind = "allocate ended the job's turn at job-11-master-0, which fits no node, and did not reach job-11-master-1"
+    assert behind == reasons["not-tried"]
+    assert "it has its minMember (0 ready, 1 pipelined, minMember 1)" in reasons["not-starving"]

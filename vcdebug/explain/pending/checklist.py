@@ -324,9 +324,11 @@ def _last_action_evidence(view: JobView, text: str) -> tuple[Evidence, ...]:
 
 
 def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
-    """The finding if allocate skipped the task because another pod of its role had found no node; else None."""
+    """The finding if allocate passed the task over because another pod of the job had found no node; else None."""
     own_tries = [attempt for attempt in view.placing_tries if attempt.task == task.key]
     failed = [attempt for attempt in view.failed_tries() if attempt.predicate_passes and attempt.task != task.key]
+    if failed and not own_tries and failed[-1].action == ALLOCATE:
+        return _behind_failure_finding(view, task, failed[-1])
     # Upstream's error cache is kept per role: after one failure it skips the other pods of the role.
     same_role = [attempt for attempt in failed if view.tasks[attempt.task].task_role == task.task_role]
     if not same_role or not own_tries or not all(attempt.was_dropped for attempt in own_tries):
@@ -344,6 +346,15 @@ def _passed_over_finding(view: JobView, task: TaskInfo) -> Finding | None:
         Advice.for_owner("Give the pods different roles (task names)."),
     )
     return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
+
+
+def _behind_failure_finding(view: JobView, task: TaskInfo, failed: TaskTry) -> Finding:
+    """The finding for a pod behind the one at which allocate ended the job's turn."""
+    name = view.tasks[failed.task].name
+    reason = f"allocate ended the job's turn at {name}, which fits no node, and did not reach {task.name}"
+    evidence = (Evidence(failed.predicate_passes[0][0], f"no node for {name}"),)
+    advice = (Advice.from_outside(f"Find out what {name} lacks: vcdebug explain SNAPSHOT {name}."),)
+    return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice)
 
 
 def _no_backfill_finding(view: JobView, task: TaskInfo) -> Finding:

@@ -18,12 +18,14 @@ from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
 
 def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The finding if an evicting action did not try the job because no plugin reports it as starving."""
-    answers, job = refusals_in(view.calls_during(action, JOB_STARVING.upstream)), view.job.uid
+    calls, job = view.calls_during(action, JOB_STARVING.upstream), view.job.uid
+    answers = refusals_in(calls)
     preempts_topology = view.recording.snapshot.release.has_older_form(PREEMPT_WITH_TOPOLOGY)
     if action == PREEMPT and view.job.contains_network_topology() and not preempts_topology:
         return _topology_finding(view, action, task)
     # In the state at the answer: the action itself may have placed the pods up to minMember.
-    asked_at = answers[0][0] if answers else view.action_starts(action) or 0
+    at_end = view.action_ends(action) if calls else view.action_starts(action)
+    asked_at = answers[0][0] if answers else at_end or len(view.recording)
     placed = view.recording.timeline.state_at(asked_at).job_counts(job)
     ready, waiting, minimum = placed.ready_count, placed.waiting_count, placed.min_available
     numbers = {
@@ -32,15 +34,17 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         **amount_numbers("request", task.init_resreq),
     }
     room = room_facts(view, task)
-    if not answers:
+    if not calls:
         reason = f"{action} acts only for starving jobs, and no enabled plugin reports starvation (enableJobStarving)"
         enabling = Advice.cluster_admin("Enable gang or priority (enableJobStarving) in the scheduler configuration.")
         evidence = _start_evidence(view, action)
         return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, (enabling,)).with_additions(*room)
-    plugin = answers[0][1].plugin
+    plugin = (answers or calls)[0][1].plugin
     counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
     reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
-    evidence = proof_of(answers[0][0], f"JobStarving: {plugin} reports that the job does not starve")
+    evidence = proof_of(asked_at, f"{action} ends, and the job has its minMember")
+    if answers:
+        evidence = proof_of(asked_at, f"JobStarving: {plugin} reports that the job does not starve")
     wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
     above = f"Raise minMember above {ready + waiting}, so that the job counts as starving."
     edit = f"PodGroup/{job}:spec.minMember={ready + waiting + 1}"

@@ -131,3 +131,40 @@ def test_a_log_point_speaks_on_the_way_into_the_next_cycle(tmp_path: Path) -> No
     assert last["log"]
     found = [row[0] for row in asked["rows"] if row[0].startswith("2:")]
     assert [f"2:{line['seq']}" for line in last["log"]] == found
+
+
+FOLLOWED = "data task research/llm-finetune-worker-0 node"
+
+
+def test_events_that_change_a_figure_have_both_values_in_every_form() -> None:
+    rows = json_rows(BLOCKED, FOLLOWED)
+    assert [("", "gpu-a100-01"), ("gpu-a100-01", "")] == [(row["old"], row["new"]) for row in rows]
+    assert [row["new"] for row in rows] == [row["new"] for row in json_rows(BLOCKED, FOLLOWED, "--columns", "seq,new")]
+    lines = query(BLOCKED, FOLLOWED).splitlines()
+    assert [True, True] == ["none → gpu-a100-01" in lines[-3], "gpu-a100-01 → none" in lines[-2]]
+    assert 1 == len(json_rows(BLOCKED, f"{FOLLOWED} if new == none"))
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ('victim if plugin == "gagn"', "no plugin 'gagn' in this recording; did you mean gang?"),
+        ('victim if action == "premept"', "no action 'premept' in this recording; did you mean preempt?"),
+        ('victim if queue == "research" and job == "research/llm"', "no job 'research/llm' in this recording"),
+        ('predicate if node == "gpu-a100-1"', "no node 'gpu-a100-1' in this recording; did you mean gpu-a100-01?"),
+        ('victim if queue == "platform"', "no event of this recording"),
+    ],
+)
+def test_a_name_that_the_recording_lacks_is_said_where_nothing_is_found(words: str, answer: str) -> None:
+    assert answer in query(BLOCKED, words)
+
+
+def test_victims_of_a_queue_are_found_by_the_queue_and_job_of_each_pod() -> None:
+    by_job = json_rows(BLOCKED, 'victim if any(candidates, task(it).job == "research/speech-asr")')
+    by_name = json_rows(BLOCKED, 'victim if any(candidates, it matches "speech-asr")')
+    assert by_name == by_job != []
+    every = json_rows(BLOCKED, "victim if count(candidates) > 0")
+    assert every == json_rows(
+        BLOCKED, 'victim if count(candidates) > 0 and all(candidates, task(it).queue == "research")'
+    )
+    assert not json_rows(BLOCKED, 'victim if any(candidates, task(it).queue == "platform")')

@@ -234,3 +234,10 @@ def test_breakpoint_search_stops_before_the_first_victim_call() -> None:
     assert [] == list(parse_breakpoint("break search within", 1).hit_seqs(recording))
     victims = list(parse_breakpoint("break victim", 1).hit_seqs(recording))
     assert seqs[0] < victims[0] < seqs[1] < victims[1]
+
+
+@pytest.mark.parametrize("figure", ["task(it).blah", "task(it).request.nope", "node(it).idel.cpu", "job(it).raedy"])
+def test_a_figure_of_each_name_is_checked_by_its_part(figure: str) -> None:
+    line = f"victim if any(candidates, {figure} == 1)"
+    with pytest.raises(ExpressionError):
+        parse_breakpoint(line, 1, bundled())

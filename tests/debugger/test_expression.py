@@ -165,10 +165,10 @@ def test_arithmetic_is_pythons_and_a_division_by_zero_has_no_value(sum_text: str
 
 Pair = tuple[str, str]
 """An expression, and the same in Python."""
-VALUES: dict[str, Value] = {**NUMBERS, "text": "ml/a", "names": ("ml/a", "web/b", "ml/c"), "none": ()}
+VALUES: dict[str, Value] = {**NUMBERS, "text": "ml/a", "names": ("ml/a", "web/b", "ml/c"), "empty": ()}
 WORD_TESTS = st.sampled_from(
     [
-        *((same, same) for same in ('{} == "ml/a"', '"l/" in {}', "{} in names", "{} not in none")),
+        *((same, same) for same in ('{} == "ml/a"', '"l/" in {}', "{} in names", "{} not in empty")),
         ('{} matches "^ml/.$|b$"', 'bool(search("^ml/.$|b$", {}))'),
     ]
 )
@@ -186,7 +186,7 @@ def joined(form: str, left: Pair, right: Pair) -> Pair:
 TESTS = st.one_of(
     CONDITIONS.map(lambda text: (text, text)),
     WORD_TESTS.map(lambda test: (test[0].format("text"), test[1].format("text"))),
-    st.builds(about_list, st.sampled_from(["any", "all"]), st.sampled_from(["names", "none"]), WORD_TESTS),
+    st.builds(about_list, st.sampled_from(["any", "all"]), st.sampled_from(["names", "empty"]), WORD_TESTS),
     SUMS.map(lambda text: (f"count(names) > {text}", f"len(names) > {text}")),
 )
 LOGIC = st.recursive(

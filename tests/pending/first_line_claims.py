@@ -255,7 +255,9 @@ def runs_in_part(claim: Claim) -> bool:
 def never_bound(claim: Claim) -> bool:
     waiting = [one for one in claim.cycle.of_job(claim.job, "pipeline") if one.action == claim.words["action"]]
     nodes = dict.fromkeys(one.node for one in waiting)
-    leaving = [one.node for one in claim.cycle.done if one.kind == "evict"]
+    done = claim.cycle.done
+    early = done[: 1 + max((at for at, one in enumerate(done) if one in waiting), default=0)]
+    leaving = [one.node for one in early if one.kind == "evict"]
     return agrees(claim.names("nodes"), list(nodes)) and not [node for node in nodes if node in leaving]
 
 
@@ -316,7 +318,10 @@ CLAIMS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
     (rf"(?P<action>\w+) has too few candidate victims \((?P<count>\d+)\) for {POD} on {NODES}", candidates),
     (r"it has no PodGroup, so no Volcano job contains it", belongs_to_no_job),
     (r"is incomplete: (?P<running>\d+) of the", runs_in_part),
-    (r"is stuck: (?P<action>\w+) reserved (?P<nodes>.+) for .+, but no pod there is terminating", never_bound),
+    (
+        r"is stuck: (?P<action>\w+) reserved (?P<nodes>.+) for .+, but (?:no pod there is|the pods) terminating",
+        never_bound,
+    ),
     (
         r"was not admitted before (?P<action>\w+) ran: enqueue comes later in actions \((?P<actions>.*)\)",
         comes_too_late,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, conf_of, pod_group, pods, queue
+from tests.builders import cluster, conf_of, pod_group, pods, priority_class, queue
 from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
 from tests.recorded import BLOCKED, bundled
 from vcdebug.explain.answer import Explanation
@@ -417,3 +417,24 @@ def test_the_share_that_a_queue_would_exceed_is_stated_where_a_gang_may_not_recl
     assert "reclaim found room for 2 of the 3 pods it needs at once" == found.dominant.reason
     share_fact = "Queue q may not reclaim for wanted-2: it would use 21 cpu and deserves 16 (capacity)."
     assert told is (share_fact in found.dominant.facts)
+
+
+def test_room_reserved_before_the_evictions_on_its_node_is_not_freed_by_them() -> None:
+    """The pod does not wait for pods that are evicted for another job; of that job, allocate may never see the room."""
+    later = [pod_group("later", priority_class="middle"), *pods("later", 1, cpu="4")]
+    objects = [
+        *CLASSES,
+        priority_class("middle", 500),
+        *nodes("n1"),
+        *running("a", "n1", 1, min_member=0),
+        *wanted(),
+        *later,
+    ]
+    recording = replay_cycle(cluster(objects, conf=conf("enqueue, preempt, allocate")))
+    found, other = explain_by_name(recording, WANTED), explain_by_name(recording, "default/later")
+    assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
+    assert "but the pods terminating there make room for other jobs" in found.sentence
+    again = "the pod is bound only if preempt does not reserve the room again before allocate."
+    assert f"After default/a-0 has terminated, {again}" in other.full_text
+    usual = replay_cycle(cluster(objects, conf=conf(PREEMPT)))
+    assert "The pod is bound after default/a-0 has terminated." in explain_by_name(usual, "default/later").full_text

@@ -160,3 +160,16 @@ def test_each_question_about_a_running_pod_without_a_job_has_a_reply_or_says_wha
             assert question.answer(recording, "default/lone").sentence
     reply = explain_eviction(recording, "default/lone")
     assert ("It belongs to no job of this cycle, and only pods of jobs are evicted.",) == reply.lines
+
+
+def test_victims_of_different_preemptors_are_not_counted_together() -> None:
+    """Each of two pods is evicted for another job, so that neither eviction is one too many."""
+    wants = [[pod_group(name, priority_class="high"), *pods(name, 1, cpu="4")] for name in ("x", "y")]
+    running = [pod_group("a", min_member=0, priority_class="low", phase="Running"), *pods("a", 2, cpu="4", on="n1")]
+    classes = [priority_class("low", 10), priority_class("high", 1000)]
+    conf = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, preempt")
+    recording = replay_cycle(cluster(node("n1", cpu="8"), *classes, running, *wants, conf=conf))
+    for victim in ("default/a-0", "default/a-1"):
+        reply = explain_eviction(recording, victim)
+        assert reply.data["evicted"]
+        assert not [line for line in reply.lines if "by their amounts" in line]

@@ -9,7 +9,7 @@ from tests.recorded import BUNDLED, GOLDEN, bundled, golden
 from vcdebug.explain.decisions.dry_runs import checks_of_node
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions.nodes import explain_refusal
-from vcdebug.framework.record import HookEvent, Level, PredicateEvent
+from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
@@ -168,3 +168,16 @@ def test_a_pending_pod_that_was_not_asked_about_gets_every_node(name: str) -> No
                 continue
             told = [one for group in refused_data(recording, task.key)["notAsked"] for one in group["nodes"]]
             assert sorted(nodes) == sorted(told)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_room_made_by_evictions_is_claimed_only_where_the_trace_evicts(name: str) -> None:
+    recording = recording_of(name)
+    evictions = [(seq, event.node) for seq, event in recording.events_of_type(OpEvent) if event.op == "evict"]
+    evicted = {(recording.span_tree.name_around(seq, Level.TASK), node_name) for seq, node_name in evictions}
+    for task in asked_pods(recording):
+        reply = explain_refusal(recording, task)
+        for row in (row for sheet in reply.sheets if "victims on each node" in sheet.title for row in sheet.rows):
+            if row[2].startswith("placed"):
+                assert ((task, row[0]) in evicted) != ("without evictions" in row[2]), (task, row)
+                assert (task, row[0]) in evicted or f"evictions make room on {row[0]}" not in reply.sentence

@@ -3,7 +3,7 @@
 import operator
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as part
 from functools import partial
@@ -15,7 +15,7 @@ from vcdebug.debugger import expression, expression_tokens
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind, find_kind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
-from vcdebug.debugger.figures import parse_figure
+from vcdebug.debugger.figures import QUEUE, object_names, parse_figure
 from vcdebug.errors import closest_name_hint
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -88,6 +88,15 @@ class Breakpoint:
             parts.append("disabled")
         return " ".join(parts)
 
+    def unknown_name(self, recording: Recording) -> str:
+        """`no plugin 'gagn' in this recording; did you mean gang?`, if the condition requires such a name."""
+        for field, name in ({} if self.condition is None else self.condition.equalities).items():
+            known = _known_names(recording, field)
+            if known and name not in known:
+                hint = closest_name_hint(name, known)
+                return f"no {field} {name!r} in this recording{f'; {hint}' if hint else ''}"
+        return ""
+
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
         # Counting needs every hit from the start; without a count the nearest one is found without reading the others.
@@ -126,7 +135,8 @@ class Breakpoint:
         detail = self.kind.stop_detail(recording, seq)
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {detail}' if detail else ''}"
 
-    def _event_fields(self, recording: Recording, seq: Seq) -> expression.Fields:
+    def fields_at(self, recording: Recording, seq: Seq) -> expression.Fields:
+        """The fields of an event that its condition knows, with those of its kind."""
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
             return fields
@@ -141,7 +151,7 @@ class Breakpoint:
     def _matches_at(self, recording: Recording, seq: Seq) -> bool:
         if not self.kind.is_match(recording, seq):
             return False
-        return self.condition is None or bool(self.condition.evaluate(self._event_fields(recording, seq)))
+        return self.condition is None or bool(self.condition.evaluate(self.fields_at(recording, seq)))
 
     def _is_first(self, recording: Recording, seq: Seq) -> bool:
         first = self.kind.first_of_group(recording, seq)
@@ -157,6 +167,13 @@ class Breakpoint:
             if field in FIELD_LEVELS or (field == PLUGIN and not searches):
                 candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
+
+
+def _known_names(recording: Recording, field: str) -> Collection[str]:
+    """The names that a field of an event can have; empty for a field without a fixed list."""
+    if field in ("action", PLUGIN):
+        return recording.conf.plugin_names() if field == PLUGIN else recording.conf.actions
+    return object_names(recording, field) if field in (NODE, QUEUE, JOB, TASK) else ()
 
 
 def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
@@ -220,9 +237,14 @@ def parse_breakpoint(line: str, number: int, recording: Recording | None = None)
     return point
 
 
+def breakpoint_for(recording: Recording, line: str) -> Breakpoint:
+    """A breakpoint of these words; a name that the recording lacks is no error."""
+    return parse_breakpoint(recording.job_names.to_ids(line), 0)
+
+
 def find_stops(recording: Recording, line: str) -> list[Seq]:
-    """Every event at which a breakpoint of these words would stop; a name that the recording lacks is no error."""
-    return list(parse_breakpoint(recording.job_names.to_ids(line), 0).hit_seqs(recording))
+    """Every event at which a breakpoint of these words would stop."""
+    return list(breakpoint_for(recording, line).hit_seqs(recording))
 
 
 def _quote_function(line: str) -> str:
@@ -263,7 +285,7 @@ def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recor
     if token.text == "if":
         start = reader.next_token.position
         point.kind.has_condition = True
-        check = None if recording is None else partial(parse_figure, recording)
+        check = None if recording is None else partial(_check_figure, recording)
         # The type of a kind's own fields depends on its figure.
         known: expression.KnownFields = {**FIELD_TYPES, **dict.fromkeys(point.kind.FIELDS, "any")}
         point.condition = expression.read_expression(reader, known, check)
@@ -278,6 +300,14 @@ def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recor
         point.enabled = False
     else:
         raise reader.error_at(f"expected one of {', '.join(BREAKPOINT_OPTIONS)}, found {token.shown_text}", token)
+
+
+def _check_figure(recording: Recording, words: tuple[str, ...]) -> None:
+    """Raise FigureError for a figure that the recording does not have; of `it` only the part is known."""
+    kind, name, *parts = words
+    names = [name] if name != expression.EACH else [*object_names(recording, kind)][:1]
+    for one in names:
+        parse_figure(recording, (kind, one, *parts))
 
 
 def _hit_count(reader: expression_tokens.TokenReader) -> HitCount:

@@ -224,7 +224,8 @@ class Driver:
 
     def _describe_breakpoint(self, point: Breakpoint) -> str:
         hits = next(len(status.hits) for status in self._statuses if status.number == point.number)
-        times = count_noun(hits, "hit") if hits else "no hits in this recording"
+        unknown = "" if hits else point.unknown_name(self.debugger.recording)
+        times = count_noun(hits, "hit") if hits else f"no hits: {unknown}" if unknown else "no hits in this recording"
         meaning = point.kind.describe_meaning(self.debugger.recording)
         return f"breakpoint {point.number}: {point.command_line()}: {times}{f' ({meaning})' if meaning else ''}"
 

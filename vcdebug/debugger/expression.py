@@ -37,6 +37,7 @@ NAMED_CONSTANTS: Final[dict[str, Value]] = {
     "true": True,
     "false": False,
     "null": None,
+    "none": "",
     "permit": 1,
     "abstain": 0,
     "reject": -1,
@@ -344,7 +345,7 @@ class _Parser:
 
     def check_figure(self, words: tuple[str, ...], token: ExpressionToken) -> None:
         """Raise ExpressionError for a figure that the recording does not have."""
-        if self.check is None or EACH in words:
+        if self.check is None:
             return
         try:
             self.check(words)

@@ -14,7 +14,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import NODE_ANNOTATION, TASK_PRIORITY_KEY
 from vcdebug.recording.recording import Recording
-from vcdebug.snapshot.manifest import JsonObject, key_of, name_of, namespace_of, spec_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, JsonObject, key_of, name_of, namespace_of, spec_of
 
 
 class FigureFact(NamedTuple):
@@ -95,6 +95,7 @@ job priority PodGroup spec.priorityClassName
 job phase PodGroup status.phase
 task status Pod status.phase spec.nodeName metadata.deletionTimestamp
 task node Pod spec.nodeName status.nominatedNodeName metadata.annotations.{NODE_ANNOTATION}
+task job Pod metadata.annotations.{GROUP_ANNOTATION}
 task priority Pod metadata.annotations.{TASK_PRIORITY_KEY} spec.priority spec.priorityClassName
 """
 """Kind and part of a figure, the kind of the manifest, and the fields that state the figure."""

@@ -39,7 +39,7 @@ OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     NODE: (*NodeAmounts._fields, FUTURE_IDLE, *FIXED_NODE_PARTS),
     QUEUE: ("weight",),
     JOB: (*SUMMED_COUNTS, *STATUS_COUNTS, "phase", "priority", "minimum", TOTAL_REQUEST),
-    TASK: ("status", "node", "priority", "request"),
+    TASK: ("status", "node", "priority", "request", JOB, QUEUE),
     PLUGIN: (),
 }
 """Kind → figures that the session itself has, without any plugin."""
@@ -105,6 +105,9 @@ def _task_value(recording: Recording, state: ClusterState, figure: Figure) -> Va
         return state.tasks[figure.name].status.upstream_name
     if figure.part == "node":
         return state.tasks[figure.name].node
+    if figure.part in (JOB, QUEUE):
+        job = recording.owners.jobs.get(figure.name, "")
+        return job if figure.part == JOB else recording.owners.queues.get(job, "")
     task = recording.timeline.tasks[figure.name]
     return task.priority if figure.part == "priority" else task.resreq
 

@@ -193,6 +193,12 @@ def _derive_overcommit(recording: Recording, figure: Figure) -> facts.Origin:
     return facts.first_sources("total × factor − what the pods use", "fact", (*sources, *used))
 
 
+def _derive_task_queue(recording: Recording, figure: Figure) -> facts.Origin:
+    group = facts.find_manifest(recording, "PodGroup", recording.owners.jobs.get(figure.name, ""))
+    field = None if group is None else facts.read_field("PodGroup", group, "spec", "queue")
+    return facts.Origin("the queue of its PodGroup", facts.field_sources([field] if field is not None else []))
+
+
 OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], facts.Origin]]] = {
     **{(NODE, part): _derive_node_amount for part in NODE_AMOUNTS},
     (JOB, figures.TOTAL_REQUEST): _derive_total_request,
@@ -205,6 +211,7 @@ OPENING_RULES: Final[Mapping[tuple[str, str], Callable[[Recording, Figure], fact
     **{(JOB, part): _derive_count for part in (*figures.SUMMED_COUNTS, *figures.STATUS_COUNTS)},
     (PLUGIN, "inqueue"): _derive_reserved,
     **dict.fromkeys(((PLUGIN, "idle"), (PLUGIN, "total"), (PLUGIN, "factor")), _derive_overcommit),
+    (TASK, QUEUE): _derive_task_queue,
     (QUEUE, "deserved"): _derive_limit,
     (QUEUE, "realCapability"): _derive_limit,
 }

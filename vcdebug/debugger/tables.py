@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from vcdebug.amount_text import value_in_units
 from vcdebug.debugger import figures
-from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
-from vcdebug.debugger.expression import Expression, read_expression
+from vcdebug.debugger.breakpoint import breakpoint_for, parse_breakpoint
+from vcdebug.debugger.expression import Expression, KnownFields, read_expression
 from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.metrics import list_metrics
@@ -183,22 +183,24 @@ DEFAULT_COLUMNS: Final = "seq,event,action,queue,job,task,node,plugin,point,resu
 
 def query_table(words: str, columns: str) -> RecordedTable:
     """The events of `break WORDS`, with fields and expressions as columns; raises VcdebugError for none."""
-    read = dict(_read_columns(columns))
+    own_fields = parse_breakpoint(words, 0).kind.FIELDS
+    known: KnownFields = {**FIELD_TYPES, **dict.fromkeys(own_fields, "any")}
+    read = dict(_read_columns(columns or ",".join((DEFAULT_COLUMNS, *own_fields)), known))
 
     def iter_rows(recording: Recording) -> Iterator[RecordedRow]:
-        for seq in find_stops(recording, words):
-            yield tuple(column.evaluate(fields_of(recording, seq)) for column in read.values())
+        point = breakpoint_for(recording, words)
+        for seq in point.hit_seqs(recording):
+            yield tuple(column.evaluate(point.fields_at(recording, seq)) for column in read.values())
 
-    parse_breakpoint(words, 0)
-    return RecordedTable(words, {name: FIELD_TYPES.get(name, "any") for name in read}, iter_rows)
+    return RecordedTable(words, {name: known.get(name, "any") for name in read}, iter_rows)
 
 
-def _read_columns(columns: str) -> Iterator[tuple[str, Expression]]:
+def _read_columns(columns: str, known: KnownFields) -> Iterator[tuple[str, Expression]]:
     """(column as written, its expression) pairs."""
     reader = TokenReader(columns)
     while True:
         start = reader.next_token.position
-        column = read_expression(reader, FIELD_TYPES)
+        column = read_expression(reader, known)
         yield columns[start : reader.next_token.position].strip(), column
         if reader.accept_token(",") is None:
             break

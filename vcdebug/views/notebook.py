@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, short_name
-from vcdebug.debugger.breakpoint import find_stops
+from vcdebug.debugger.breakpoint import Breakpoint, breakpoint_for
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import Figure, find_figure
@@ -163,6 +163,8 @@ class FoundEvent(NamedTuple):
     recording: Recording
     seq: Seq
     place_text: str
+    point: Breakpoint
+    """The breakpoint that would stop there."""
 
 
 def found_page(here: DebuggerState, words: str) -> Table:
@@ -171,38 +173,49 @@ def found_page(here: DebuggerState, words: str) -> Table:
     if open_ is None or open_.cycle_count == 1:
         return found_table(here.recording, here.seq, words)
     found = [
-        FoundEvent(recording, seq, f"{cycle}:{seq}")
+        one
         for cycle, recording in enumerate(open_.cycles_of(open_.side), start=1)
-        for seq in find_stops(recording, words)
+        for one in _find_events(recording, words, f"{cycle}:")
     ]
-    return _list_found(found, f"{open_.cycle}:{here.seq}", f"{words} in {count_noun(open_.cycle_count, 'cycle')}")
+    title = f"{words} in {count_noun(open_.cycle_count, 'cycle')}"
+    return _list_found(found, f"{open_.cycle}:{here.seq}", title, _empty_words(here.recording, words))
 
 
 def found_table(recording: Recording, seq: Seq, words: str) -> Table:
     """A row per event that `find WORDS` stops at, with the number of each outcome above."""
-    return _list_found([FoundEvent(recording, at, str(at)) for at in find_stops(recording, words)], str(seq), words)
+    return _list_found([*_find_events(recording, words)], str(seq), words, _empty_words(recording, words))
 
 
-def _list_found(found: Sequence[FoundEvent], here: str, words: str) -> Table:
+def _empty_words(recording: Recording, words: str) -> str:
+    """What a list without events says."""
+    return breakpoint_for(recording, words).unknown_name(recording) or "no event of this recording"
+
+
+def _find_events(recording: Recording, words: str, place: str = "") -> Iterator[FoundEvent]:
+    point = breakpoint_for(recording, words)
+    return (FoundEvent(recording, seq, f"{place}{seq}", point) for seq in point.hit_seqs(recording))
+
+
+def _list_found(found: Sequence[FoundEvent], here: str, words: str, empty_words: str) -> Table:
     keys = tuple(f"goto {one.place_text}" for one in found)
     rows = RowsOnDemand(keys, lambda i: _found_row(found[i], here))
-    foot = () if found else muted_lines("no event of this recording")
+    foot = () if found else muted_lines(empty_words)
     title, head = f"find {words}: {count_noun(len(found), 'event')}", tuple(_iter_outcome_lines(found))
     current = f"goto {here}" if f"goto {here}" in keys else ""
     return Table(title, FOUND_COLUMNS, rows, head, foot, current=current, wraps=False)
 
 
 def _found_row(found: FoundEvent, here: str) -> Row:
-    recording, seq, place = found
+    recording, seq, place, point = found
     what = event_headline(recording, seq)
-    job = fields_of(recording, seq)("job")
+    job, change = fields_of(recording, seq)("job"), point.kind.change_text(recording, seq)
     subject = ("job", job) if isinstance(job, str) else ("", "")
     cells = (
         Piece(place),
         Piece(HERE if place == here else "", "here"),
         Piece(event_place(recording, seq, bare_name(subject[1]))),
         Piece(what.event_text, "strong"),
-        _outcome_piece(recording, seq, what.outcome),
+        _outcome_piece(recording, seq, Piece(change) if change else what.outcome),
     )
     # The number of an event of another cycle means another event here.
     leads = place.rpartition(":")[0] == here.rpartition(":")[0]
@@ -224,14 +237,17 @@ def _main_reason(recording: Recording, event: PredicateEvent) -> str:
     return f"{number} × {reason}"
 
 
-def _outcome_words(recording: Recording, seq: Seq) -> str:
+def _outcome_words(found: FoundEvent) -> str:
     """The outcome without names, so that equal outcomes can be counted."""
+    recording, seq, _, point = found
+    if change := point.kind.change_text(recording, seq):
+        return change
     event, headline = recording.event_at(seq), event_headline(recording, seq)
     outcome = headline.outcome.text
     if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
         return f"{event.point} {event.plugin} {YES} allows {count_noun(len(event.victims), 'victim')}"
-    if isinstance(event, HookEvent):
-        return f"{event.point} {outcome}"
+    if isinstance(event, HookEvent | OpEvent):
+        return f"{event.point if isinstance(event, HookEvent) else event.op} {outcome}"
     return f"{headline.event_text} {outcome}" if isinstance(event, StatementEvent) else outcome or headline.event_text
 
 
@@ -239,8 +255,8 @@ def _iter_outcome_lines(found: Sequence[FoundEvent]) -> Iterator[Line]:
     """The most frequent outcomes and their numbers, if there are several events."""
     if not 1 < len(found) <= MAX_COUNTED_EVENTS:
         return
-    ranked = Counter(_outcome_words(one.recording, one.seq) for one in found).most_common()
+    ranked = Counter(map(_outcome_words, found)).most_common()
     for words, number in ranked[:MAX_OUTCOMES]:
         yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no text)")
     if len(ranked) > MAX_OUTCOMES:
-        yield make_line(muted_piece(f"       and {len(ranked) - MAX_OUTCOMES} other outcomes"))
+        yield make_line(muted_piece(f"       and {count_noun(len(ranked) - MAX_OUTCOMES, 'other outcome')}"))

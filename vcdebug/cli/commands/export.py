@@ -86,14 +86,14 @@ class QueryCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_blocks
-        from vcdebug.debugger.tables import DEFAULT_COLUMNS, query_table
+        from vcdebug.debugger.tables import query_table
         from vcdebug.files.table_files import TEXT_WRITERS, format_cell
         from vcdebug.views.document import iter_release_paragraphs, make_listing, name_jobs
         from vcdebug.views.notebook import found_table
 
         arguments.check_cycle_arguments(args)
         recordings = _AskedRecordings(args, output)
-        table = query_table(args.words, args.columns or DEFAULT_COLUMNS)
+        table = query_table(args.words, args.columns or "")
         types = {**dict.fromkeys(recordings.labels, "text"), **table.types}
         if args.format != "text":
             rows = ((*label, *row) for label, recording in recordings for row in table.iter_rows(recording))

@@ -113,6 +113,10 @@ class BreakpointKind:
         """The value of one of FIELDS at an event, for log texts."""
         return str(self.field_value(recording, seq, name))
 
+    def change_text(self, recording: Recording, seq: Seq) -> str:
+        """`old → new` of the followed figure, which lists show as the outcome; empty for a kind that follows none."""
+        return ""
+
     def stop_detail(self, recording: Recording, seq: Seq) -> str:
         """A detail of a stop, shown after the kind; empty if there is none."""
         return ""

@@ -284,12 +284,14 @@ class DataBreakpoint(BreakpointKind):
             return "-"
         return figures.format_figure(followed.figure, change.old if name == OLD else change.new)
 
+    def change_text(self, recording: Recording, seq: Seq) -> str:
+        return " → ".join(self.field_text(recording, seq, name) for name in self.FIELDS)
+
     def stop_detail(self, recording: Recording, seq: Seq) -> str:
         followed, change = self._change_at(recording, seq)
         if followed is None or change is None:
             return ""
-        old, new = (figures.format_figure(followed.figure, value) for value in (change.old, change.new))
-        return f"{followed.figure} {old} → {new}"
+        return f"{followed.figure} {self.change_text(recording, seq)}"
 
     def _change_at(
         self, recording: Recording, seq: Seq

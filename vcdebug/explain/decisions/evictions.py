@@ -124,9 +124,11 @@ def loss_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str | F
     """Yields why pods of the job are evicted: the plugins that allow it, with figures, then facts of the other job."""
     yield from _unread_protections(view, evictions[0].action)
     yield from _allowing_facts(view.recording, evictions[0])
-    preemptors = dict.fromkeys(view.recording.owners.jobs.get(one.preemptor, one.preemptor) for one in evictions)
+    owners = view.recording.owners.jobs
+    preemptors = dict.fromkeys(owners.get(one.preemptor, one.preemptor) for one in evictions)
     if len(preemptors) == 1 and (other := next(iter(preemptors))) in view.session.jobs:
-        victims = [one.victim for one in evictions_by_victim(view.recording)[view.job.uid]]
+        lost = evictions_by_victim(view.recording)[view.job.uid]
+        victims = [one.victim for one in lost if owners.get(one.preemptor, one.preemptor) == other]
         facts = eviction_facts(view_of(view.recording, ExplainSubject(other)), victims)
         yield from (fact for fact in facts if not isinstance(fact, Advice))
     yield Flaw.LOSES_PODS

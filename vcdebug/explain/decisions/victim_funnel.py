@@ -17,7 +17,7 @@ from vcdebug.explain.victim_candidates import victim_filter_of
 from vcdebug.framework import hooks
 from vcdebug.framework.action import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
 from vcdebug.framework.plugin_answers import REJECT
-from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
+from vcdebug.framework.record import EVICT_OP, ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
@@ -66,6 +66,8 @@ class NodeFunnel(Struct, frozen=True):
     end: Seq
     decision: VictimDecision | None
     """What the plugins answered about the node's candidates; None if they were not asked."""
+    evicts: bool
+    """Whether a candidate was evicted there; a placement without one found the room idle or being released."""
 
     @property
     def is_candidate(self) -> bool:
@@ -80,8 +82,9 @@ class NodeFunnel(Struct, frozen=True):
     @property
     def outcome_words(self) -> str:
         """The outcome of the node's turn in a few words."""
-        if self.outcome == PLACED and self.statement_end == "discard":
-            return f"placed, then discarded at {self.end}"
+        if self.outcome == PLACED:
+            placed = PLACED if self.evicts else f"{PLACED} without evictions"
+            return f"{placed}, then discarded at {self.end}" if self.statement_end == "discard" else placed
         if self.outcome:
             return self.outcome
         return EMPTY_STAGE_WORDS.get(self.stopped_at) or (
@@ -196,13 +199,14 @@ def _build_node_funnel(recording: Recording, turn: Span, victim_filter: Candidat
     votes = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
     decision = next((victim_choice(recording, seq) for seq in votes), None)
     stages = [*(FunnelStage(name, len(remaining)) for name, remaining in counts), *_tier_stages(recording, decision)]
-    operations = recording.filter_events(OpEvent, turn.seq_range)
+    operations = [*recording.filter_events(OpEvent, turn.seq_range)]
+    evicts = any(event.op == EVICT_OP for _, event in operations)
     fate, end = next((ending_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
     # A dry run has its own verdict: its operations are simulated and leave no statement.
     run = dry_run_at(recording, turn.first)
     outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, decision)
     return NodeFunnel(
-        turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(decision), fate, end, decision
+        turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(decision), fate, end, decision, evicts
     )
 
 

@@ -391,8 +391,11 @@ def _evicting_search_line(recording: Recording, search: NodeSearch, funnels: Seq
         return f"{checked} without its planned victims: {fit_count} could hold the pod{refusal_words}."
     refusal_words = f"; {refused_count} reject the pod whatever is evicted" if refused_count else ""
     tried = [one for funnel in funnels if funnel.action == search.action for one in funnel.tried_nodes]
-    with_room = dict.fromkeys(one.node for one in tried if one.is_candidate or one.outcome in (PLACED, TAKEN_BACK))
-    room_words = f"; evictions make room on {join_names(with_room) or 'none of them'}" if tried else ""
+    placing = [one for one in tried if one.outcome in (PLACED, TAKEN_BACK)]
+    with_room = dict.fromkeys(one.node for one in tried if one.is_candidate or (one in placing and one.evicts))
+    idle = join_names(dict.fromkeys(one.node for one in placing if one.node not in with_room))
+    freed = f"; evictions make room on {join_names(with_room) or 'none of them'}" if with_room or not idle else ""
+    room_words = (f"; without evictions there is room on {idle}" if idle else "") + freed if tried else ""
     return f"{checked} for evictions and keeps {fit_count} as candidates{refusal_words}{room_words}."
 
 

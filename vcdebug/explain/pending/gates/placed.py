@@ -1,7 +1,7 @@
 """Jobs with an outcome in this cycle: placed, bound by another client, or pipelined but never bound."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -37,7 +37,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import allocate_findings, failed_search_seq
 from vcdebug.explain.pending.gates.eviction import undone_plan_facts
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.gates.validity import with_creation_order
+from vcdebug.explain.pending.gates.validity import unchecked_role_facts, with_creation_order
 from vcdebug.explain.plugins.pdb import exceeded_budgets
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
 from vcdebug.explain.predicate_reasons import ConstraintFailure
@@ -303,7 +303,7 @@ def _placement_facts(
         yield from resolve_reference(TOPOLOGY_FACTS)(view)
     if cause == Cause.PIPELINED:
         pods = join_names(f"{task.key} ({format_deletion_due(view, task)})" for task in releasing_tasks(view, waiting))
-        yield f"Terminating: {pods}. No evictions." if pods else "The reserved room is not idle yet."
+        yield f"Terminating: {pods}. No evictions for this job." if pods else "The reserved room is not idle yet."
         if nominated := [task.name for task in waiting if task.pod.nominated_node_name == task.node_name]:
             scaling = "so a cluster autoscaler counts that room as theirs and adds no node"
             yield f"{join_names(nominated)}: status.nominatedNodeName is set, {scaling}."
@@ -312,7 +312,11 @@ def _placement_facts(
     if victims and waiting and next(vain_evictions(view, waiting, victims), None) is None:
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
         enough = "enough of " if Flaw.MANY_VICTIMS in of_evictions else ""
-        yield f"{pods} bound after {enough}{join_names(victims)} {verb_for(len(victims), 'has')} terminated."
+        ended = f"{enough}{join_names(victims)} {verb_for(len(victims), 'has')} terminated"
+        again = f"{lower_first(pods)} bound only if {{}} does not reserve the room again before allocate"
+        before_allocate = takewhile(lambda action: action != ALLOCATE, view.actions)
+        early = join_names(action for action in before_allocate if view.facts_of(action).evicts)
+        yield f"After {ended}, {again.format(early)}." if early else f"{pods} bound after {ended}."
     if view.unplaced_tasks:
         pods = f"{count_noun(len(view.unplaced_tasks), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {verb_for(len(view.unplaced_tasks), 'is')} still Pending."
@@ -326,21 +330,6 @@ def vain_evictions(
     from vcdebug.explain.pending.constraint_failures import lasting_failures  # slow to import, and seldom needed
 
     return ((task, failure) for task in waiting for failure in lasting_failures(view, task, victims))
-
-
-def unchecked_role_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence if roles are below their minTaskMember and gang does not check these minimums."""
-    job = view.job
-    count_by_role = Counter(task.task_role for task in view.tasks.values() if task not in view.unplaced_tasks)
-    missed_roles = [
-        f"{role} ({count_by_role[role]} of {needed})"
-        for role, needed in job.task_min_available.items()
-        if count_by_role[role] < needed
-    ]
-    if missed_roles and view.unplaced_tasks and job.are_roles_unchecked():
-        total = sum(job.task_min_available.values())  # exact: ints
-        ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
-        yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."
 
 
 def _node_names(tasks: Sequence[TaskInfo]) -> str:
@@ -423,7 +412,7 @@ def _bound_elsewhere_notes(recording: Recording) -> Sequence[tuple[TaskKey, Note
     return [(TaskKey(note.text.split(" ", 1)[0]), note) for note in notes]
 
 
-# Phantom pipelines: a task pipelined to a node where no pod terminates is never bound.
+# Phantom pipelines: a task pipelined to a node where no pod terminates then is never bound.
 
 
 def phantom_pipelined(view: JobView) -> Finding | None:
@@ -434,11 +423,19 @@ def phantom_pipelined(view: JobView) -> Finding | None:
     if not pipelined or not view.job.is_pipelined() or (has_bound and has_minimum):
         return None
     is_awaited = view.job.uid in evictions_by_preemptor(view.recording)
-    if is_awaited or next(releasing_tasks(view, pipelined), None) is not None:
+    if is_awaited or any(_uses_released_room(view, task) for task in pipelined):
         return None
-    nodes = (view.session.nodes[task.node_name] for task in pipelined)
-    # With any releasing resources on the node the pod may still get its room.
-    return _phantom_finding(view, pipelined) if all(node.releasing.is_empty() for node in nodes) else None
+    return _phantom_finding(view, pipelined)
+
+
+def _uses_released_room(view: JobView, task: TaskInfo) -> bool:
+    """Whether the node had releasing resources when it was reserved: with any, the task may still get its room."""
+    # Pods that are evicted after the reservation make room for other tasks.
+    end = len(view.recording)
+    is_restored = task.uid in view.session.restored
+    seq = end if is_restored else last_operation(view.recording, task.key, end + 1, PIPELINE_OP) or end
+    node = view.recording.timeline.state_at(seq).nodes[task.node_name]
+    return not node.releasing.is_empty()
 
 
 def _pipelined_tasks(view: JobView) -> list[TaskInfo]:
@@ -465,14 +462,16 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
         evidence = proof_of(planned, f"{source} reserves (pipelines) it where no pod is terminating")
     nodes, pronoun = join_names(dict.fromkeys(one.node_name for one in pipelined)), "they are"
     pronoun = "it is" if len(pipelined) == 1 else pronoun
-    stuck = f"but no pod there is terminating, so {pronoun} never bound this way"
+    is_ending = any(releasing_tasks(view, pipelined))
+    ending = "the pods terminating there make room for other jobs" if is_ending else "no pod there is terminating"
+    stuck = f"but {ending}, so {pronoun} never bound this way"
     reason = f"{source} reserved {nodes} for {_format_tasks(pipelined)}, {stuck}"
     numbers = {
         **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
         **amount_numbers("request", task.init_resreq),
     }
     facts, advice = _phantom_facts(view, task, source)
-    lines = tuple(f"{one.key} -> {one.node_name}, where no pod is terminating" for one in pipelined)
+    lines = tuple(f"{one.key} -> {one.node_name}, where no pod terminates for it" for one in pipelined)
     return view.pending(Cause.PHANTOM, reason, numbers, evidence, advice, lines, facts, state="is stuck")
 
 

@@ -413,3 +413,18 @@ def _gate_advice(view: JobView, gated_tasks: Sequence[TaskInfo], gates: Collecti
     if not view.session.flags.is_gate_on(QUEUE_GATE):
         return Advice.cluster_admin(f"Start the scheduler with --feature-gates={QUEUE_GATE}=true, to remove the gate.")
     return Advice.for_owner("Wait for the next cycle: the queue has room, so the scheduler removes the gate.")
+
+
+def unchecked_role_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if roles are below their minTaskMember and gang does not check these minimums."""
+    job = view.job
+    count_by_role = Counter(task.task_role for task in view.tasks.values() if task not in view.unplaced_tasks)
+    missed_roles = [
+        f"{role} ({count_by_role[role]} of {needed})"
+        for role, needed in job.task_min_available.items()
+        if count_by_role[role] < needed
+    ]
+    if missed_roles and view.unplaced_tasks and job.are_roles_unchecked():
+        total = sum(job.task_min_available.values())  # exact: ints
+        ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
+        yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."

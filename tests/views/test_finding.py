@@ -35,7 +35,7 @@ def test_all_evictions_are_one_question() -> None:
 
 def test_the_present_event_is_marked_and_nothing_found_is_said() -> None:
     assert "goto 120" == found_table(bundled(), 120, LINE).current
-    nothing = found_table(bundled(), 1, 'predicate if job == "nobody/here"')
+    nothing = found_table(bundled(), 1, 'predicate if job == "research/bert-pretrain"')
     assert (0, "no event of this recording") == (len(nothing.rows), text_of(nothing.footer[0]))
 
 

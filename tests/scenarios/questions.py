@@ -232,9 +232,7 @@ QUESTIONS = (
     Question(
         2083,
         "pipelined",
-        (
-            "Terminating: team/old-0 (2h past its grace period), team/old-1 (terminates in 20s). No evictions for this job.",
-        ),
+        ("Terminating: team/old-0 (2h past its grace period), team/old-1 (terminates in 20s). No evictions",),
         {"pods.pipelined": 2, "pods.evicted": 0},
         ("team/train-0 -> n1 after team/old-0 (2h past its grace period)",),
     ),

@@ -122,7 +122,7 @@ class JobView:
     def visits_of(self, action: str) -> list[JobVisit]:
         """Visits of one action, without later ones of allocate that end as they do since an earlier one failed."""
         visits = [visit for visit in self.job_visits if visit.action == action]
-        while action == ALLOCATE and len(visits) > 1 and visits[-1].shows_less_than(visits[-2]):
+        while action == ALLOCATE and len(visits) > 1 and visits[-1].is_explained_by(visits[-2]):
             visits.pop()
         return visits
 

@@ -161,7 +161,7 @@ class JobVisit(Struct, frozen=True, dict=True):
         """Whether the visit looked for a node for a task, or asked its queue, in vain."""
         return any(attempt.last_placement is None and not attempt.was_dropped for attempt in self.tries)
 
-    def shows_less_than(self, earlier: JobVisit) -> bool:
+    def is_explained_by(self, earlier: JobVisit) -> bool:
         """Whether the visit ends as it does since `earlier` failed: it drops pods of a role that failed there, or only
         places those that were left of a gang.
         """

@@ -240,6 +240,13 @@ def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need
                 "PodGroup/research/llm-finetune:spec.minMembr=3"
             ),
         ),
+        (
+            ["explain", BLOCKED, "--set", "PodGroup/research/llm-finetune:minMember=3"],
+            (
+                "the scheduler does not read this field of PodGroup; did you mean spec.minMember?; at character 32 of: "
+                "PodGroup/research/llm-finetune:minMember=3"
+            ),
+        ),
         (["capture", "--until", "a/b is Pendng", "-o", "x"], "no state 'Pendng'; did you mean 'a/b is Pending'?"),
     ],
 )

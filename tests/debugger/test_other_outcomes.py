@@ -241,3 +241,10 @@ def test_each_release_is_replayed_at_most_twice_however_many_jobs_are_asked_abou
     once, twice, *later = counts
     assert twice > once > 0
     assert {twice} == {*later}
+
+
+def test_of_many_other_outcomes_the_first_three_are_described_and_the_others_counted() -> None:
+    base = replay_cycle(equal_victims(*(f"low-{number}" for number in range(9))))
+    chance = other_outcomes(base, "default/high").chance
+    described, _, counted = chance.partition("; ")
+    assert (3, True) == (described.count(" of 12"), counted.endswith("other outcomes: see vcdebug odds.")), chance

@@ -234,6 +234,6 @@ async def test_a_bundled_snapshot_has_no_place_beside_it(store: SessionStore, tm
         await desk.command("save")
         assert "use: save FILE" in desk.status()
         await desk.command(f"save {tmp_path}/notes.json")
-        assert "wrote nothing to" in desk.status()
+        assert "no breakpoint, watch or bookmark to write to" in desk.status()
         await desk.command(f"save {tmp_path}/notes.json")
         assert "exists; --force" in desk.status()

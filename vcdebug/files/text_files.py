@@ -105,12 +105,16 @@ def read_notebook(word: str) -> tuple[Notebook, list[str]]:
     return notebook, notebook.load_data(read_notes(word))
 
 
+EDITS_HINT = "edits save FILE writes the edits"
+
+
 def save_notes(driver: Driver, argument: str) -> str:
     """Write the notebook to the named file, else next to the snapshot; returns a message."""
     file, force = split_force(argument)
     path = check_target(file, force=force) if file else _required_notes_path(driver, "save FILE")
     write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")
-    return f"wrote {_contents_words(driver.notebook)} to {path}"
+    words = _contents_words(driver.notebook)
+    return f"wrote {words} to {path}" if words else f"no breakpoint, watch or bookmark to write to {path}; {EDITS_HINT}"
 
 
 def load_notes(driver: Driver, argument: str) -> str:
@@ -121,7 +125,7 @@ def load_notes(driver: Driver, argument: str) -> str:
     driver.refresh_breakpoints()
     if faults:
         raise VcdebugError(faults[0], where=str(path))
-    return f"{_contents_words(driver.notebook)} set"
+    return f"{_contents_words(driver.notebook) or 'nothing'} set"
 
 
 def _required_notes_path(driver: Driver, usage: str) -> Path:
@@ -134,4 +138,4 @@ def _required_notes_path(driver: Driver, usage: str) -> Path:
 def _contents_words(notebook: Notebook) -> str:
     parts = ((notebook.breakpoints, "breakpoint"), (notebook.watches, "watch"), (notebook.bookmarks, "bookmark"))
     counts = ((len(list(entries)), noun) for entries, noun in parts)
-    return ", ".join(count_noun(count, noun) for count, noun in counts if count) or "nothing"
+    return ", ".join(count_noun(count, noun) for count, noun in counts if count)

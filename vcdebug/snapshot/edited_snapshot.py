@@ -106,7 +106,9 @@ def _field_hint(shape: Shape, edit: Edit) -> str:
     """A hint with the field that is most like the first unknown one of the path."""
     for step in edit.path:
         if isinstance(shape, Struct) and step.text not in shape.fields:
-            return closest_name_hint(step.text, shape.fields)
+            holders = (name for name, part in shape.fields.items() if step.text in getattr(part, "fields", ()))
+            inner = [f"did you mean {name}.{step.text}?" for name in holders]
+            return inner[0] if inner else closest_name_hint(step.text, shape.fields)
         shape = shape.fields[step.text] if isinstance(shape, Struct) else getattr(shape, "item", shape)
     return ""
 

@@ -112,7 +112,13 @@ def _chance_sentence(recording: Recording, job: JobId) -> str:
     runs, clauses = " runs with other random choices", list[str]()
     for difference, indices in _indices_by_difference(recording, _draws_of_answer(recording), job).items():
         clauses.append(f"in {len(indices)} of {RUNS_OF_AN_ANSWER}{'' if clauses else runs} {difference.text}")
-    return capitalize_first(f"{join_names(clauses)}: see vcdebug odds.") if clauses else ""
+    others = count_noun(len(clauses) - MAX_CLAUSES, "other outcome")
+    more = f"; {others}" if len(clauses) > MAX_CLAUSES else ""
+    return capitalize_first(f"{join_names(clauses[:MAX_CLAUSES])}{more}: see vcdebug odds.") if clauses else ""
+
+
+MAX_CLAUSES = 3
+"""Other outcomes that the sentence about random choices describes."""
 
 
 def _indices_by_difference(

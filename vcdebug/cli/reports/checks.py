@@ -102,10 +102,9 @@ def _log_side(line: KlogLine) -> str:
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
-    note = "" if best.is_whole_cycle else " (incomplete in the log)"
-    yield make_paragraph(
-        f"cycle {best.cycle.number} of {checked.cycles} in the log{note} (detected level -v={best.level})"
-    )
+    # A part of a cycle can lack the lines by which the level is told.
+    note = f" (detected level -v={best.level})" if best.is_whole_cycle else " (incomplete in the log)"
+    yield make_paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{note}")
     yield make_paragraph(
         f"compared {format_count(best.covered_count)} of {format_count(best.total)} lines; "
         f"{format_count(best.agreeing_count)} match"

@@ -349,6 +349,12 @@ def nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
     return f"; it asks {asked} {name}, and {node} has the most left, {spare}"
 
 
+def template_key(task: TaskInfo) -> str:
+    """A text that is equal for pods with equal role, request, selectors, affinity, tolerations and volumes."""
+    constraints = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
+    return repr((task.task_role, task.init_resreq, constraints))
+
+
 def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[Advice, ...]]:
     """(sentence, advice) about a pod of the same gang that was placed where this one would have fitted, although other
     nodes could have taken it; empty without one.
@@ -367,6 +373,9 @@ def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[
         if not others or not task.init_resreq.less_equal(before[node].future_idle):
             continue
         taker = view.tasks[earlier.task]
+        # Of equal pods one is left over in whatever order they are placed.
+        if template_key(taker) == template_key(task):
+            continue
         if task.init_resreq.less_equal(after[node].future_idle.clone().add(taker.init_resreq)):
             left = after[node].future_idle
             lacking = task.init_resreq.less_equal_with_resources_name(left)[1]

@@ -18,7 +18,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
 from vcdebug.explain.pending.gates import queue_limits
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
-from vcdebug.explain.pending.room_takers import room_takers
+from vcdebug.explain.pending.room_takers import room_takers, template_key
 from vcdebug.explain.plugins.gang import operation_lines
 from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, Level, OpEvent, StatementEvent
 from vcdebug.framework.replay_options import WorkBound, work_of_events
@@ -295,7 +295,7 @@ def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding
     if placed_count >= job.min_available:
         return no_node.hopeless_finding(task, fits.for_task(task))
     # Pods of one template fail for the same reason, so one per kind is tested; the bound limits unusual jobs.
-    kinds = group_by_key((_request_key(task), task) for task in pending_tasks)
+    kinds = group_by_key((template_key(task), task) for task in pending_tasks)
     for kind in list(kinds.values())[:MAX_KINDS]:
         # The gang reaches its minimum without pods of this kind, so they do not make the job impossible.
         if placed_count + len(pending_tasks) - len(kind) >= job.min_available:
@@ -304,9 +304,3 @@ def impossible_finding(view: JobView, task: TaskInfo, fits: NodeFits) -> Finding
         if finding is not None:
             return finding
     return None
-
-
-def _request_key(task: TaskInfo) -> str:
-    """A text that is equal for pods with equal role, request, selectors, affinity, tolerations and volumes."""
-    constraints = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
-    return repr((task.task_role, task.init_resreq, constraints))

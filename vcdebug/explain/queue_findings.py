@@ -349,7 +349,7 @@ def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> R
     return result
 
 
-def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: bool) -> tuple[Advice, ...]:
+def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_explained: bool) -> tuple[Advice, ...]:
     """What to do about the first of these jobs; empty if the answer already says why it is not placed."""
     leftovers, empty = _leftover_groups(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     first = stuck[0]
@@ -361,7 +361,7 @@ def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_told: boo
     if queue_index.has_ended(first):
         return (Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
     search = f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}."
-    return () if is_told else (Advice.from_outside(search),)
+    return () if is_explained else (Advice.from_outside(search),)
 
 
 def _deletion_advice(view: JobView, job: JobInfo, released: str) -> Advice:
@@ -427,9 +427,9 @@ def stuck_jobs_finding(
         **amount_numbers("limit", limit, names),
         **counts({"jobs.holding": len(stuck)}),
     }
-    is_told = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
+    is_explained = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
     deletion = _deletion_advice(view, stuck[0], amounts[stuck[0].uid])
-    advice = (*_first_stuck_advice(view, stuck, is_told=is_told), deletion)
+    advice = (*_first_stuck_advice(view, stuck, is_explained=is_explained), deletion)
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
     evidence = rejection_evidence(seq, plugin)
     return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))

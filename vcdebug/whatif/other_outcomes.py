@@ -323,7 +323,7 @@ def _release_sentence(
         if difference.kind is not JobDifference.SCHEDULED:
             texts = {"": [*range(len(tags))]}
         for indices in texts.values():
-            # Where and how pods are placed can differ: in more than two ways, only that they are is told.
+            # Releases can place pods on different nodes; of more than two such outcomes, only the difference is stated.
             outcome = outcomes[indices[0]] if len(texts) <= _MOST_OUTCOMES else difference.text
             tags_by_outcome.setdefault(outcome, []).extend(tags[at] for at in indices)
     clauses = [
@@ -333,11 +333,11 @@ def _release_sentence(
 
 
 def _reason_key(recording: Recording, run: _ReleaseRun, job: JobId, kind: JobDifference) -> tuple[str, ...]:
-    """A key that is equal for runs with the same outcome whose reasons may be told together."""
+    """A key that is equal for runs with the same outcome whose reasons may be merged."""
     answer = _answer_of(recording, run, job)
     if answer.is_scheduled:  # where it is placed is not compared
-        is_told = kind in (JobDifference.SCHEDULED, JobDifference.PENDING)
-        return (answer.cause, run.rejection, *map(str, answer.flaws)) if is_told else ()
+        has_reasons = kind in (JobDifference.SCHEDULED, JobDifference.PENDING)
+        return (answer.cause, run.rejection, *map(str, answer.flaws)) if has_reasons else ()
     return (*answer.reason_key, run.rejection)
 
 
@@ -360,8 +360,8 @@ def _describe_outcome(
         return words
     reason = f"{answer.fact[:1].lower()}{answer.fact[1:]}" if run.rejection else answer.reason
     is_of_release = run.release.display_name() in answer.fact
-    is_told = (answer.flaws and is_of_release) or (with_fact and (answer.flaws or is_placed or is_of_release))
-    says_more = answer.fact and not run.rejection and is_told
+    adds_fact = (answer.flaws and is_of_release) or (with_fact and (answer.flaws or is_placed or is_of_release))
+    says_more = answer.fact and not run.rejection and adds_fact
     return f"{words}: {reason}. {answer.fact}" if says_more else f"{words}: {reason}"
 
 

@@ -102,7 +102,7 @@ def _log_side(line: KlogLine) -> str:
 
 
 def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
-    # A part of a cycle can lack the lines by which the level is told.
+    # A part of a cycle can lack the lines that show the level.
     note = f" (detected level -v={best.level})" if best.is_whole_cycle else " (incomplete in the log)"
     yield make_paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{note}")
     yield make_paragraph(

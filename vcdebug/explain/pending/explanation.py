@@ -132,9 +132,9 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     ready = view.job.ready_task_num()
     if 0 < ready < view.job.min_available and view.unplaced_tasks and first.cause not in (*HAS_CAUSES, Cause.PHANTOM):
         is_short = first.cause in ROOM_CAUSES
-        told = tuple(partial_gang_facts(view, ready, is_short=is_short))
-        # With advice it tells how the gang lost its pods.
-        dominant = dominant.with_additions(*told, in_front=len(told) > 1 and not is_short)
+        running = tuple(partial_gang_facts(view, ready, is_short=is_short))
+        # With advice they say how the gang lost its pods.
+        dominant = dominant.with_additions(*running, in_front=len(running) > 1 and not is_short)
     elif view.detailed and first.cause not in (Cause.EVICTED, Cause.PHANTOM):
         dominant = dominant.with_additions(*lost_pod_facts(view), in_front=True)
     if first.cause == Cause.NO_HYPER_NODE:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
-from typing import Final
+from typing import Final, NamedTuple
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
@@ -329,28 +329,13 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
 
     at_end, fits = fits, fits_when_tried(fits)
     is_earlier = fits is not at_end
-    numbers, node, facts = dict[str, Number](), fits.nearest_node, list[str]()
+    node, numbers = fits.nearest_node, dict[str, Number]()
     short = node.short if node is not None else ()
-    if node is not None and short:
+    if node is not None:
         free = [(name, max(node.future_idle.get(name), 0.0)) for name, _ in short]
         numbers.update({f"nearest.{name}": amount_number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amount_number(name, missing) for name, missing in short})
-    # If the only reason is a shortage, its numbers are more precise than the reason.
-    if node is not None and short and len(fits.reason_histogram) == 1:
-        several = len(fits.node_fits) > 1
-        has_no_room = "no node has room" if several else f"the only node, {node.name}, has no room"
-        verb = "had" if is_earlier else "has"
-        reason = f"{has_no_room} for {task.name}: {_nearest_words(fits, node, verb)}"
-    else:
-        words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
-        asks = _too_large_words(task, fits)
-        task_misfit = f"{task.name}{asks} {words}"
-        reason = f"{task_misfit}: {format_reasons(fits, task_misfit)}"
-        nearest = _nearest_words(fits, node) if node is not None and short else ""
-        request, _, room = nearest.partition("; ")
-        # The first line has said what the task asks, unless another amount is short on the nearest node.
-        is_stated = asks == f" ({request.removeprefix('it ')})"
-        facts += [f"{room if is_stated else capitalize_first(nearest)}."] if nearest else []
+    reason, facts = _mixed_reason(task, fits, "had" if is_earlier else "has")
     facts += _request_source(task, fits.view.recording.snapshot, short[0][0]) if short else []
     takers = room_takers(fits)
     passing = [] if takers.tasks else passing_facts(at_end, fits if is_earlier else None)
@@ -371,6 +356,27 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     return finding.with_additions(Flaw.PASSED, *_reserving_advice(fits)) if passing else finding
 
 
+def _mixed_reason(task: TaskInfo, fits: NodeFits, has: str) -> tuple[str, list[str]]:
+    """Why no node takes the task now, and a sentence about the nearest node if the reason does not say that."""
+    node = fits.nearest_node
+    is_only_reason = len(fits.reason_histogram) == 1
+    nearest = _nearest_words(fits, node, has if is_only_reason else "has") if node is not None and node.short else None
+    # If the only reason is a shortage, its numbers are more precise than the reason.
+    if node is not None and nearest is not None and is_only_reason:
+        several = len(fits.node_fits) > 1
+        has_no_room = "no node has room" if several else f"the only node, {node.name}, has no room"
+        return f"{has_no_room} for {task.name}: it {nearest.request}; {nearest.room}", []
+    words = f"fits none of {len(fits.node_fits)} nodes" if len(fits.node_fits) > 1 else "does not fit the only node"
+    asks = _too_large_words(task, fits)
+    misfit = f"{task.name}{asks} {words}"
+    reason = f"{misfit}: {format_reasons(fits, misfit)}"
+    if nearest is None:
+        return reason, []
+    # The first line has said what the task asks, unless another amount is short on the nearest node.
+    is_stated = asks == f" ({nearest.request})"
+    return reason, [f"{nearest.room}." if is_stated else f"It {nearest.request}; {nearest.room}."]
+
+
 def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
     """Yields a first step that keeps later jobs from the room, and evicts nothing."""
     node, plugins = fits.nearest_node, fits.view.recording.conf.plugin_names()
@@ -384,17 +390,25 @@ def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
     yield Advice.from_outside(words, AdviceHarm.QUEUE).as_first_step("nothing is placed before running pods end")
 
 
-def _nearest_words(fits: NodeFits, node: NodeFit, has: str = "has") -> str:
-    """What the task lacks: `it asks 1.5 cpu; n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
+class NearestNode(NamedTuple):
+    """The nearest node in words."""
+
+    request: str
+    """What the task asks of what the node lacks: `asks 1.5 cpu`."""
+    room: str
+    """`n1 comes closest with 1 free (0.5 short; also short: memory 2Gi)`."""
+
+
+def _nearest_words(fits: NodeFits, node: NodeFit, has: str) -> NearestNode:
     (name, missing), *further = node.short
-    request = amount_text.format_named_amount(name, fits.task.init_resreq.get(name))
+    request = f"asks {amount_text.format_named_amount(name, fits.task.init_resreq.get(name))}"
     also_short = f"also short: {amount_text.join_named_amounts(further)}" if further else ""
     if len(fits.node_fits) > 1 and all(each.future_idle.get(name) <= 0 for each in fits.node_fits):
-        return f"it asks {request}; none is free{f' ({also_short})' if further else ''}"
+        return NearestNode(request, f"none is free{f' ({also_short})' if further else ''}")
     free = max(node.future_idle.get(name), 0.0)
     nearest = f"{node.name} comes closest with" if free and len(fits.node_fits) > 1 else f"{node.name} {has}"
     short = "; ".join(filter(None, (f"{amount_text.format_amount(name, missing)} short", also_short)))
-    return f"it asks {request}; {nearest} {amount_text.format_amount(name, free)} free ({short})"
+    return NearestNode(request, f"{nearest} {amount_text.format_amount(name, free)} free ({short})")
 
 
 def _spread_out_facts(fits: NodeFits) -> list[str]:

@@ -1,4 +1,4 @@
-"""`ask refused` where evictions are searched, where figures differ, and where no plugin was asked."""
+"""`ask refused` where evictions are searched, figures differ or no plugin was asked; `ask node` for a named node."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import BUNDLED, GOLDEN, bundled, golden
 from vcdebug.explain.decisions.dry_runs import checks_of_node
 from vcdebug.explain.job_view import NotFoundError
-from vcdebug.explain.questions.nodes import explain_refusal
+from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskStatus
@@ -181,3 +181,32 @@ def test_room_made_by_evictions_is_claimed_only_where_the_trace_evicts(name: str
             if row[2].startswith("placed"):
                 assert ((task, row[0]) in evicted) != ("without evictions" in row[2]), (task, row)
                 assert (task, row[0]) in evicted or f"evictions make room on {row[0]}" not in reply.sentence
+
+
+@pytest.mark.parametrize(
+    ("node_name", "sentence"),
+    [
+        ("node-b2", "(score 1464.114; next best node-b2: 1294.059)"),
+        ("node-a2", "(score 1464.114; node-a2: 591.53)"),
+        ("node-b1", "(score 1464.114; next best node-b2: 1294.059)"),
+    ],
+)
+def test_the_chosen_node_is_compared_with_the_named_one(node_name: str, sentence: str) -> None:
+    reply = explain_node(bundled("placed-by-score"), f"shop/web-0 {node_name}")
+    assert sentence in reply.sentence
+    if node_name != "node-b1":
+        assert node_name == reply.data["runnerUp"]
+
+
+def test_a_named_node_without_a_score_is_answered_with_what_refuses_the_pod_there() -> None:
+    snapshot = cluster(
+        node("a"),
+        node("b", cpu="1"),
+        pod_group("j"),
+        pods("j", 1, cpu="4"),
+        conf=conf_of("gang", "predicates nodeorder"),
+    )
+    reply = explain_node(replay_cycle(snapshot), "j-0 b")
+    assert reply == explain_refusal(replay_cycle(snapshot), "j-0 b")
+    with pytest.raises(NotFoundError, match="no such node"):
+        explain_node(replay_cycle(snapshot), "j-0 c")

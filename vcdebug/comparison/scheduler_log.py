@@ -309,7 +309,8 @@ def check_log(
     """
     cycles = split_cycles(parse_log(lines))
     if not cycles:
-        raise VcdebugError("no scheduling cycle found in this log", "the scheduler must run with -v=3 or higher")
+        hint = "it ends before one, or the scheduler runs below -v=3"
+        raise VcdebugError("no scheduling cycle found in this log", hint)
     if cycle is not None and not 1 <= cycle <= len(cycles):
         raise VcdebugError(f"cycle {cycle} is not in this log", f"the log has cycles 1 to {len(cycles)}")
     written = list(log_lines(recording))

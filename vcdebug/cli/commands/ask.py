@@ -43,9 +43,9 @@ class AskCommand(Command):
                       refused: why not the other nodes; victim: why this victim; next: which job is tried next; when:
                       the cycle in which it is expected to be placed
             SNAPSHOT  {arguments.SNAPSHOT_HELP}
-            SUBJECT   a pod; for refused also POD NODE; for holders also a job, node/NAME, queue/NAME, port/NUMBER,
-                      claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue (default:
-                      all queues)
+            SUBJECT   a pod; for node and refused also POD NODE; for holders also a job, node/NAME, queue/NAME,
+                      port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue
+                      (default: all queues)
             """,
             {"SUBJECT": {"nargs": "*"}},
         )

@@ -98,15 +98,24 @@ class RankedChoice(NamedTuple):
     rival: ScoredNode | None
     """None if no other node was scored; nodes tried before without success are no runners-up: they score higher."""
     tied: tuple[NodeName, ...]
+    is_next_best: bool = True
+    """Whether the rival is the runner-up, not a node that the question names."""
 
 
-def rank_choice(recording: Recording, search: PlacementSearch) -> RankedChoice:
-    """The scores behind a placement, which must have some."""
+def scored_names(recording: Recording, search: PlacementSearch) -> list[NodeName]:
+    """The nodes that were scored for a placement; empty if no scores decided."""
+    return [scored.node for scored in rank_nodes(recording, search.scores)] if search.scores else []
+
+
+def rank_choice(recording: Recording, search: PlacementSearch, other: NodeName = "") -> RankedChoice:
+    """The scores behind a placement, which must have some; `other` is a rival to use in place of the runner-up."""
     ranked, chosen = rank_nodes(recording, search.scores), recording.event_at(search.choice) if search.choice else None
     winner = next(scored_node for scored_node in ranked if scored_node.node == search.node)
-    rival = next((one for one in ranked if one.node not in (search.node, *search.tried_nodes)), None)
+    next_best = next((one for one in ranked if one.node not in (search.node, *search.tried_nodes)), None)
+    rival = next((one for one in ranked if one.node == other != search.node), next_best)
     best = tuple(other.node for other in ranked if other.total == winner.total)
-    return RankedChoice(ranked, winner, rival, chosen.tied if isinstance(chosen, BestEvent) else best)
+    tied = chosen.tied if isinstance(chosen, BestEvent) else best
+    return RankedChoice(ranked, winner, rival, tied, rival is next_best)
 
 
 def turn_sentence(search: PlacementSearch, winner: ScoredNode, tied: int) -> str:
@@ -131,7 +140,7 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
     gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in {**winner.parts, **rival.parts}}
     # The name breaks ties, so that the same recording always gives the same sentence.
     deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part), default="") for pick in (max, min))
-    if len(tied) > 1:
+    if len(tied) > 1 and (choice.is_next_best or rival.node in tied):
         tie = f"{len(tied)} nodes tie at the top score {format_number(winner.total)} ({join_names(sorted(tied))})"
         chance = "The real scheduler picks one of them at random"
         if gaps.get(deciding_part, 0.0) > 0 and rival.total == winner.total:
@@ -141,7 +150,7 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
             chance += f"; without {deciding_part} {rival.node} would score higher than {winner.node}"
         return f"{pod} is placed on {winner.node}; {tie}. {chance}."
     totals = format_numbers_apart(winner.total, rival.total)
-    scores = f"(score {totals[0]}; next best {rival.node}: {totals[1]})"
+    scores = f"(score {totals[0]}; {'next best ' if choice.is_next_best else ''}{rival.node}: {totals[1]})"
     difference = f"Largest difference: {_part_words(deciding_part, winner, rival)}."
     better = f" {rival.node} is better in {_part_words(opposing_part, rival, winner)}."
     return f"{pod} is placed on {winner.node} {scores}. {difference}{better if gaps[opposing_part] < 0 else ''}"

@@ -17,6 +17,7 @@ from vcdebug.explain.decisions.node_choice import (
     choice_sentence,
     find_search,
     rank_choice,
+    scored_names,
     tried_words,
     turn_sentence,
 )
@@ -46,17 +47,25 @@ MAX_SCORED_NODES = 8
 
 
 def explain_node(recording: Recording, word: str) -> QuestionReply:
-    """The reply about the last placement of the pod: the search that led to it, and its scores or tie rule."""
-    pod = find_pod(recording, word)
+    """The reply about the last placement of the pod: the search that led to it, and its scores or tie rule.
+
+    `word` is a pod, or a pod and a node, which is compared with the chosen one in place of the next best.
+    """
+    pod_word, _, other = word.partition(" ")
+    pod = find_pod(recording, pod_word)
+    if other and other not in recording.session.nodes:
+        raise NotFoundError("no such node in the session", f"ask node '{pod} NODE'", other)
     placements = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
     if not placements:
         return _reply_of_explain(recording, f"{pod} is not placed in this cycle.", {"pod": pod, "node": None})
     search = find_search(recording, placements)
+    if other not in ("", search.node) and other not in scored_names(recording, search):
+        return explain_refusal(recording, word)
     dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:
         reply = _reply_of_dry_runs(search._replace(tried_nodes=()), dry_run_search)
     elif search.scores:
-        reply = _reply_with_scores(recording, search)
+        reply = _reply_with_scores(recording, search, other)
     else:
         reply = _reply_without_scores(recording, search)
     lines = (*reply.lines, *_waiting_lines(recording, pod))
@@ -115,10 +124,10 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
     return QuestionReply(f"{search.pod} is placed on {search.node}: {reason}.", evidence=evidence, data=data)
 
 
-def _reply_with_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
+def _reply_with_scores(recording: Recording, search: PlacementSearch, other: NodeName) -> QuestionReply:
     pod, node, scores = search.pod, search.node, search.scores
-    choice = rank_choice(recording, search)
-    ranked, winner, rival, tied = choice
+    choice = rank_choice(recording, search, other)
+    ranked, winner, rival, tied, _ = choice
     # Empty if an extender's webhook answered in the cycle.
     parts = score_parts(recording, scores, winner.node)
     rivals = {part.name: part for part in score_parts(recording, scores, rival.node)} if rival is not None else {}

@@ -149,6 +149,18 @@ async def test_a_node_answers_first_why_it_rejects_the_pod() -> None:
         assert row.index("idle 2") == rest.index("InitResreq")
 
 
+async def test_a_node_says_first_why_a_placed_pod_is_on_another_one() -> None:
+    async with opened("placed-by-score") as desk:
+        await desk.command("goto 27")
+        await desk.press("6", "down", "I")
+        await desk.until_at_rest()
+        screen = desk.app.screen
+        assert isinstance(screen, PageScreen)
+        name = screen.table.rows[0].key.rpartition(" ")[2]
+        assert f"ask node shop/web-0 {name}" == screen.table.rows[0].key
+        assert f"Why is this pod not on {name}?" in desk.screen()
+
+
 async def test_a_table_without_events_fits_a_narrow_screen() -> None:
     async with opened(size=NARROW) as desk:
         await desk.command("ask holders node/gpu-a100-01")

@@ -12,6 +12,7 @@ from vcdebug.errors import closest_name_hint
 from vcdebug.explain.answer import ADVICE_OWNER, NO_OTHER_OUTCOMES, Explanation, Finding, OtherOutcomes, age_text
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.views.answer import STEP_STATES, answer_parts, fix_lines
 from vcdebug.views.document import make_listing
@@ -241,8 +242,11 @@ def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Tabl
         if subject or question.name == "next":
             questions.append((question.question_text, subject, f"ask {question.name} {subject}".rstrip()))
     if kind == "node" and (pod := here.task or _first_waiting_pod(here.recording)):
-        refused = (f"Why does {name} reject this pod", pod, f"ask refused {pod} {name}")
-        questions = [refused, *(row for row in questions if row[-1] != f"ask refused {pod}")]
+        placed = any(pod == effect.task for effect in cycle_effects(here.recording).bound)
+        asked = "node" if placed else "refused"
+        words = f"Why is this pod not on {name}" if placed else f"Why does {name} reject this pod"
+        general = f"ask {asked} {pod}"
+        questions = [(words, pod, f"{general} {name}"), *(row for row in questions if row[-1] != general)]
     rows = [
         Row(command, (Piece(f"{words}?"), Piece(subject_name, "strong"), muted_piece(f":{command}")))
         for words, subject_name, command in questions

@@ -171,8 +171,10 @@ class Breakpoint:
 
 def _known_names(recording: Recording, field: str) -> Collection[str]:
     """The names that a field of an event can have; empty for a field without a fixed list."""
-    if field in ("action", PLUGIN):
-        return recording.conf.plugin_names() if field == PLUGIN else recording.conf.actions
+    if field == "action":
+        return recording.conf.actions
+    if field == PLUGIN:
+        return recording.conf.plugin_names()
     return object_names(recording, field) if field in (NODE, QUEUE, JOB, TASK) else ()
 
 

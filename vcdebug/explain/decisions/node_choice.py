@@ -102,9 +102,10 @@ class RankedChoice(NamedTuple):
     """Whether the rival is the runner-up, not a node that the question names."""
 
 
-def scored_names(recording: Recording, search: PlacementSearch) -> list[NodeName]:
-    """The nodes that were scored for a placement; empty if no scores decided."""
-    return [scored.node for scored in rank_nodes(recording, search.scores)] if search.scores else []
+def is_scored(recording: Recording, search: PlacementSearch, node: NodeName) -> bool:
+    """Whether the node has a score in the search that led to the placement."""
+    event = recording.event_at(search.scores) if search.scores else None
+    return isinstance(event, ScoreEvent) and scored_row(recording, event, node) is not None
 
 
 def rank_choice(recording: Recording, search: PlacementSearch, other: NodeName = "") -> RankedChoice:

@@ -276,8 +276,8 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     if takers is None or not takers.tasks:
         passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()
         return finding.with_additions(*with_flaw(Flaw.PASSED, passing))
-    names = taker_facts(fits, takers) if fits.view.detailed else ()
-    return finding.with_additions(*names, *taker_advice(fits, takers), in_front=True)
+    sentences = taker_facts(fits, takers) if fits.view.detailed else ()
+    return finding.with_additions(*sentences, *taker_advice(fits, takers), in_front=True)
 
 
 def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits) -> list[Finding]:

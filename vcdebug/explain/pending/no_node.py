@@ -1,5 +1,6 @@
 """Why a task fits no node: the reasons of the nodes."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
@@ -49,7 +50,6 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import UNALLOCATE_OP, OpEvent
-from vcdebug.grouping import group_by_key
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
@@ -215,20 +215,19 @@ _ADDED_PARTS: Final = {"sidecar": "its sidecars", "overhead": "the overhead of i
 
 def _request_source(task: TaskInfo, snapshot: Snapshot, name: str) -> Iterator[str]:
     """Yields sentences about init containers, sidecars and an overhead that make a request larger than expected."""
-    parts = group_by_key((kind, amounts) for kind, _, amounts in request_parts(task.pod, snapshot.flags))
-    amount_of = {kind: sum_resources(amounts).get(name) for kind, amounts in parts.items()}
-    first, running = (sum_resources(parts.get(kind, ())).get(name) for kind in ("initialisation", "container"))
-    if first > running + amount_of.get("sidecar", 0.0):
-        largest = [
-            (Resource.from_list(stated_requests(one)).get(name), one.get("name"))
-            for one in task.pod.spec["initContainers"]
-        ]
-        amount, container = max(largest, key=lambda entry: entry[0])
-        asked, rest = amount_text.format_amounts_apart(name, amount, running)
-        yield f"Its init container {container} asks {asked} {name}; its containers ask {rest} in total."
+    amount_of = defaultdict[str, float](float)
+    for kind, _, amounts in request_parts(task.pod, snapshot.flags):
+        amount_of[kind] += amounts.get(name)
+    running = amount_of["container"]
+    if amount_of["initialisation"] > running + amount_of["sidecar"]:
+        first = ((one.get("name"), stated_requests(one)) for one in task.pod.spec["initContainers"])
+        asking = {container: Resource.from_list(requests).get(name) for container, requests in first}
+        largest = max(asking, key=lambda container: asking[container])
+        asked, rest = amount_text.format_amounts_apart(name, asking[largest], running)
+        yield f"Its init container {largest} asks {asked} {name}; its containers ask {rest} in total."
         return
     for kind, purpose in _ADDED_PARTS.items():
-        if amount_of.get(kind, 0.0) > 0:
+        if amount_of[kind] > 0:
             yield f"{amount_text.format_named_amount(name, amount_of[kind])} of this is for {purpose}."
 
 

@@ -49,8 +49,9 @@ def required_group(session: Session, job: JobInfo | None, node: NodeName) -> Gro
         return None
     verdict = plugin.group_verdict(next(iter(job.tasks.values())), node)
     affinity = verdict.queue.affinity if verdict.queue is not None else None
-    is_refused = affinity is not None and not affinity.accepts_group(verdict.group or "")
-    return next(iter(affinity.required), None) if affinity is not None and is_refused else None
+    if affinity is None or affinity.accepts_group(verdict.group or ""):
+        return None
+    return next(iter(affinity.required), None)
 
 
 def _affinity_terms(verdict: GroupVerdict) -> tuple[Term, ...]:

@@ -16,8 +16,8 @@ from vcdebug.explain.decisions.node_choice import (
     ScoredNode,
     choice_sentence,
     find_search,
+    is_scored,
     rank_choice,
-    scored_names,
     tried_words,
     turn_sentence,
 )
@@ -59,7 +59,7 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
     if not placements:
         return _reply_of_explain(recording, f"{pod} is not placed in this cycle.", {"pod": pod, "node": None})
     search = find_search(recording, placements)
-    if other not in ("", search.node) and other not in scored_names(recording, search):
+    if other not in ("", search.node) and not is_scored(recording, search, other):
         return explain_refusal(recording, word)
     dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:

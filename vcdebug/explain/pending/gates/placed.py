@@ -313,10 +313,10 @@ def _placement_facts(
         pods = "The pod is" if len(waiting) == 1 else "The pods are"
         enough = "enough of " if Flaw.MANY_VICTIMS in of_evictions else ""
         ended = f"{enough}{join_names(victims)} {verb_for(len(victims), 'has')} terminated"
-        again = f"{lower_first(pods)} bound only if {{}} does not reserve the room again before allocate"
         before_allocate = takewhile(lambda action: action != ALLOCATE, view.actions)
         early = join_names(action for action in before_allocate if view.facts_of(action).evicts)
-        yield f"After {ended}, {again.format(early)}." if early else f"{pods} bound after {ended}."
+        unless = f"{lower_first(pods)} bound only if {early} does not reserve the room again before allocate"
+        yield f"After {ended}, {unless}." if early else f"{pods} bound after {ended}."
     if view.unplaced_tasks:
         pods = f"{count_noun(len(view.unplaced_tasks), 'pod')} above minMember {view.job.min_available}"
         yield f"{pods} {verb_for(len(view.unplaced_tasks), 'is')} still Pending."

@@ -42,9 +42,8 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     plugin = (answers or calls)[0][1].plugin
     counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
     reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
-    evidence = proof_of(asked_at, f"{action} ends, and the job has its minMember")
-    if answers:
-        evidence = proof_of(asked_at, f"JobStarving: {plugin} reports that the job does not starve")
+    unstarved = f"JobStarving: {plugin} reports that the job does not starve"
+    evidence = proof_of(asked_at, unstarved if answers else f"{action} ends, and the job has its minMember")
     wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
     above = f"Raise minMember above {ready + waiting}, so that the job counts as starving."
     edit = f"PodGroup/{job}:spec.minMember={ready + waiting + 1}"

@@ -12,6 +12,7 @@ from tests.architecture.source_tree import PACKAGE, ROOT, sources
 from tests.mutants.__main__ import read_equivalent
 from tests.mutants.mutations import SCOPE, find_mutants
 from vcdebug.framework.registry import resolve_reference
+from vcdebug.plugins import PLUGINS
 from vcdebug.releases import devices, nodes, queues, scheduling
 from vcdebug.releases.change import Change
 
@@ -20,7 +21,6 @@ REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
     ("explain/pending/gates", "ALL_GATES", ()),
-    ("explain/plugins", "PLUGINS", ()),
     ("cli/commands", "COMMANDS", ("base",)),
     ("tui/panels", "PANEL_EXTRAS", ("base",)),
     ("debugger/breakpoints", "BREAKPOINT_KINDS", ()),
@@ -63,6 +63,14 @@ def test_registry_lists_exactly_the_modules_of_its_folder(folder: str, name: str
         if path.suffix == ".py" or (path / "__init__.py").exists()
     ]
     assert sorted({entry for entry in found if entry != "__init__"} - set(others)) == sorted(set(listed(registry)))
+
+
+def test_each_explainer_is_of_a_plugin() -> None:
+    modules = [module_of(reference) for reference in PLUGINS.values()]
+    explainers = [
+        path.stem for path in (PACKAGE / "explain" / "plugins").iterdir() if path.stem.strip("_") == path.stem
+    ]
+    assert [] == [name for name in explainers if name not in modules]
 
 
 def test_each_change_that_is_replayed_is_asked_about_somewhere() -> None:

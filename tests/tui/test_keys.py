@@ -134,6 +134,11 @@ async def test_each_key_that_closes_or_quits_does_so(key: str) -> None:
         assert EFFECTS[action_of(BOUND[key])](desk)
 
 
+def test_no_key_of_the_main_screen_has_two_meanings() -> None:
+    keys = [key.strip() for binding in BINDINGS for key in binding.key.split(",")]
+    assert [] == [key for key in BOUND if keys.count(key) > 1], "docs/keys.md lists the keys in use"
+
+
 def test_each_key_names_an_action_that_exists() -> None:
     actions = [binding.action.partition("(")[0] for binding in BINDINGS]
     own = [action for action in actions if not action.startswith("app.")]

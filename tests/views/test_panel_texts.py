@@ -118,6 +118,7 @@ def compare(name: str, text: str) -> None:
     if os.environ.get("VCDEBUG_WRITE_GOLDEN"):
         STORED.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    assert path.exists(), f"no drawing of {name} yet: see above"
     assert path.read_text(encoding="utf-8") == text
 
 

@@ -52,6 +52,8 @@ class ConstraintFailure(Struct, frozen=True):
     advice: tuple[Advice, ...] = ()
     replaces: ConstraintKind | None = None
     """The kind of constraint whose general advice this failure's own advice replaces."""
+    is_temporary: bool = False
+    """Whether waiting may be enough, so that the task only currently fits no node."""
 
 
 def reasons_text(statuses: Sequence[FitStatus]) -> str:

@@ -1,6 +1,6 @@
 """How the answers of several plugins are combined into one: an object per rule, not per extension point.
 
-A new rule is a class with `combine`, `silence` and `words`, and one line that makes its object.
+A new rule is a class with `combine`, `answer_if_silent` and `description`, and one line that makes its object.
 
 Upstream: framework/session_plugins.
 """

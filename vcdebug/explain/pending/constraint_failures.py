@@ -1,7 +1,6 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
@@ -29,7 +28,7 @@ from vcdebug.kube.taints import (
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import DEVICESHARE, NODEGROUP, NUMA_AWARE, TDM, USAGE
+from vcdebug.plugins import DEVICESHARE
 from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -55,14 +54,14 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         names = join_names(by_taint[text])
         check = Advice.cluster_admin(f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready.")
         verb = verb_for(len(by_taint[text]), "is")
-        yield ConstraintFailure(f"{names} {verb} NotReady (taint {text})", (check,))
+        yield ConstraintFailure(f"{names} {verb} NotReady (taint {text})", (check,), is_temporary=True)
     others = [text for text in by_taint if text not in unready]
     # Conditions first: sorted() keeps the order of the nodes within both kinds.
     for text in sorted(others, key=lambda text: not text.startswith(CONTROL_PLANE_PREFIX)):
         names = join_names(by_taint[text])
         if text.startswith(CONTROL_PLANE_PREFIX):
             condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
-            yield ConstraintFailure(f"{names}: condition {condition} ({text}), usually temporary")
+            yield ConstraintFailure(f"{names}: condition {condition} ({text}), usually temporary", is_temporary=True)
         else:
             yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {names}")
 
@@ -222,17 +221,13 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     yield ConstraintFailure(text, (Advice.from_outside(f"Delete {jobs} or this job, and {fewer}.", AdviceHarm.QUEUE),))
 
 
-def plugin_failures(plugin: str, fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """What the plugin's refusals of nodes mean, from its explainer; empty if the session does not have the plugin."""
-    find = explainer_for(plugin).failures if plugin in fits.view.session.plugins else None
-    return find(fits) if find is not None else iter(())
-
-
-def _card_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+def _plugin_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """What the refusals of nodes mean to the session's plugins, from their explainers."""
     # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
     has_devices = any(fits.view.session.nodes[node.name].devices for node in fits.node_fits)
-    find = explainer_for(DEVICESHARE).failures if has_devices else None
-    return find(fits) if find is not None else iter(())
+    for plugin in dict.fromkeys((*([DEVICESHARE] if has_devices else ()), *fits.view.session.plugins)):
+        if find := explainer_for(plugin).failures:
+            yield from find(fits)
 
 
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
@@ -243,14 +238,10 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     _anti_affinity_failures,
     placement_constraints.find_spread_failures,
     _shard_failures,
-    partial(plugin_failures, NODEGROUP),
-    _card_failures,
+    _plugin_failures,
     placement_constraints.find_volume_shortages,
     placement_constraints.find_shared_claims,
     placement_constraints.find_device_shortages,
-    partial(plugin_failures, TDM),
-    partial(plugin_failures, NUMA_AWARE),
-    partial(plugin_failures, USAGE),
     waiting_holder_failures,
 )
 

@@ -56,7 +56,7 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.pod_resources import request_parts, stated_requests
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins import CAPACITY, PREDICATES, PROPORTION, TDM, USAGE
+from vcdebug.plugins import CAPACITY, PREDICATES, PROPORTION
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
@@ -238,7 +238,8 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     if not room.node_fits:
         add_nodes = (Advice.add_nodes(task.init_resreq),)
         return _build_finding(room, Cause.UNRESOLVABLE, f"no node is in the session for {task.name}", add_nodes, {})
-    failures, temporary = find_constraint_failures(room), _is_temporary(room)
+    failures = find_constraint_failures(room)
+    temporary = _is_temporary(room, failures)
     currently, asks = "currently " if temporary else "", f"{task.name}{_too_large_words(task, room)}"
     misfit_words = f"none of {len(room.node_fits)} nodes {currently}fits {asks}"
     if len(room.node_fits) == 1:
@@ -290,17 +291,14 @@ def failure_facts(failures: Sequence[ConstraintFailure]) -> list[str]:
     return [f"{failure.text}." for failure in failures]
 
 
-def _is_temporary(fits: NodeFits) -> bool:
+def _is_temporary(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> bool:
     """Whether some reason may be temporary: a node condition, a closed window, load, or an unbound claim."""
-    # Imported here, since only a task that fits no node needs these modules.
-    from vcdebug.explain.pending.constraint_failures import CONTROL_PLANE_PREFIX, plugin_failures, untolerated_taints
+    # Imported here, since only a task that fits no node needs this module.
     from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
 
     nodes = fits.node_fits
     return (
-        any(taint.key.startswith(CONTROL_PLANE_PREFIX) for node in nodes for taint in untolerated_taints(fits, node))
-        or any(plugin_failures(TDM, fits))
-        or any(plugin_failures(USAGE, fits))
+        any(failure.is_temporary for failure in failures)
         or any(words in node.reason.lower() for node in nodes for words in UNBOUND_REASONS)
         or are_devices_held(fits)
         or is_pool_unsettled(node.reason for node in nodes)

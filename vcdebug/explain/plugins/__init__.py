@@ -1,6 +1,7 @@
 """The explainers of plugins, which derive answers and reasons of refusals; imported on first use."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from msgspec import Struct, field
@@ -235,11 +236,11 @@ NO_EXPLAINER = PluginExplainer()
 
 
 def explainer_for(plugin: str) -> PluginExplainer:
-    """The explainer of a plugin, from the module of this room with its name; an empty one for an unknown plugin."""
-    if plugin not in PLUGINS:
+    """The explainer of a plugin, from the module of this room with its name; an empty one without such a module."""
+    module = f"{__name__}.{plugin.replace('-', '_')}"
+    if plugin not in PLUGINS or find_spec(module) is None:
         return NO_EXPLAINER
-    module = plugin.replace("-", "_")
-    explainer: PluginExplainer = resolve_reference(f"vcdebug.explain.plugins.{module}:EXPLAINER")
+    explainer: PluginExplainer = resolve_reference(f"{module}:EXPLAINER")
     return explainer
 
 

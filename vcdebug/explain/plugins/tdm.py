@@ -177,7 +177,7 @@ def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
                 Advice.for_owner(wait, f"clock:now={opens.isoformat()}"),
                 Advice.cluster_admin(f"Extend tdm.revocable-zone.{zone} ({window})."),
             )
-            yield ConstraintFailure(f"{place_words}, open only {window} (now {now})", advice)
+            yield ConstraintFailure(f"{place_words}, open only {window} (now {now})", advice, is_temporary=True)
 
 
 EXPLAINER = PluginExplainer(

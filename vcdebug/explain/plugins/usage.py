@@ -59,7 +59,7 @@ def find_load_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     for (resource, threshold), loads in group_by_key(exceeding).items():
         lowest = join_names(f"{name} {format_number(percent)} %" for percent, name in sorted(loads))
         limit = f"nodes with a measured {resource} load above {format_number(threshold)} %"
-        yield ConstraintFailure(f"Plugin usage rejects {limit}: {lowest}")
+        yield ConstraintFailure(f"Plugin usage rejects {limit}: {lowest}", is_temporary=True)
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_load_failures)

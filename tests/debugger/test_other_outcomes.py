@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_odds import free_choice
 from tests.recorded import bundled, recorded, recorded_path
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES
@@ -248,3 +248,35 @@ def test_of_many_other_outcomes_the_first_three_are_described_and_the_others_cou
     chance = other_outcomes(base, "default/high").chance
     described, _, counted = chance.partition("; ")
     assert (3, True) == (described.count(" of 12"), counted.endswith("other outcomes: see vcdebug odds.")), chance
+
+
+def racks_of_two(mode: str, plugins: str) -> Snapshot:
+    """Two pods that exclude each other on a node, one free rack of two nodes, and two more of which one is full."""
+    nodes = [node(f"n{number}", cpu="1" if number in (4, 6) else "8") for number in range(1, 7)]
+    racks = [hyper_node(f"r{rack}", 1, nodes=[f"n{2 * rack - 1}", f"n{2 * rack}"]) for rack in (1, 2, 3)]
+    tree = [*racks, hyper_node("top", 2, children=["r1", "r2", "r3"])]
+    group = pod_group("job", min_member=2, networkTopology={"mode": mode, "highestTierAllowed": 1})
+    conf = conf_of("gang", f"predicates nodeorder {plugins}", actions="allocate")
+    return cluster(*nodes, *tree, queue("default"), group, pods("job", 2, cpu="5"), conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("release", "mode", "plugins", "words"),
+    [
+        ("v1.14.0", "soft", "network-topology-aware", "tries no HyperNode for all of its pods together (v1.15.0, v1."),
+        ("v1.13.3", "soft", "network-topology-aware", "mode hard with highestTierAllowed keeps the pods together"),
+        ("v1.14.0", "soft", "", "without plugin network-topology-aware, HyperNodes do not count"),
+        ("v1.15.1", "soft", "network-topology-aware", ""),
+        ("v1.14.0", "hard", "network-topology-aware", ""),
+    ],
+)
+def test_pods_that_chance_puts_into_different_hyper_nodes_are_another_outcome_of_a_soft_topology(
+    release: str, mode: str, plugins: str, words: str
+) -> None:
+    base = replay_cycle(snapshot_at_release(racks_of_two(mode, plugins), release))
+    found = other_outcomes(base, "default/job").chance
+    tally = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, RUNS_OF_AN_ANSWER + 1))])
+    counts = dict(tally.spread_jobs)
+    assert bool(words) is bool(counts) is not tally.is_certain, found
+    assert words in found
+    assert not words or f"In {counts['default/job']} of 12 runs with other random choices its pods are in diff" in found

@@ -49,7 +49,7 @@ def test_a_loss_is_told_with_the_figures_of_the_plugin_that_allows_it() -> None:
     first, second = found.dominant.facts[:2]
     assert first.startswith("drf (tier 2) allows old-")
     assert "preemptor's share 0.25, candidate's share 0." in first
-    assert "Tier 1 (priority) allows no victim, so tier 2 decided." == second
+    assert "Tier 1 (priority: job priority 100 is not lower than 10) allows no victim, so tier 2 decided." == second
     switch = next(one for one in found.advised if "drf" in one.text)
     assert ("conf:plugins.drf.enablePreemptable=false",) == switch.edits
     assert "drf: set enablePreemptable to false, so that priority decides." == switch.text

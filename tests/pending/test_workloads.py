@@ -151,7 +151,8 @@ def test_a_gang_that_loses_pods_to_a_later_tier_is_said_to_fall_below_its_minimu
     snapshot = cluster(node("n1"), old, pod_group("j"), pods("j", 1, cpu="2"), conf=conf)
     found = explained(snapshot)
     assert found.scheduled
-    assert "Tier 1 (gang) allows no victim, so tier 2 decided." in found.dominant.facts
+    rule = "gang: old has 2 ready and needs 2: it would break the gang"
+    assert f"Tier 1 ({rule}) allows no victim, so tier 2 decided." in found.dominant.facts
     assert "default/old keeps 1 pod, fewer than its minMember 2." in found.dominant.facts
 
 

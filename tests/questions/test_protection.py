@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.pending.test_component_reports import report
+from tests.recorded import bundled
 from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
@@ -173,3 +174,34 @@ def test_victims_of_different_preemptors_are_not_counted_together() -> None:
         reply = explain_eviction(recording, victim)
         assert reply.data["evicted"]
         assert not [line for line in reply.lines if "by their amounts" in line]
+
+
+@pytest.mark.parametrize(
+    ("action", "older", "younger", "told"),
+    [
+        ("preempt", {}, {}, "low-1 is evicted before default/low-0 on n1: victims are ordered by "),
+        ("preempt", {"priority": 3}, {"priority": 2}, "priority orders by priority (2 before 3). Evicting 1 pod there"),
+        ("reclaim", {"priority": 3}, {"priority": 2}, "priority orders by priority (2 before 3). Evicting 1 pod there"),
+    ],
+)
+def test_an_allowed_victim_that_is_not_needed_is_compared_with_the_one_that_is(
+    action: str, older: dict[str, Any], younger: dict[str, Any], told: str
+) -> None:
+    low = [
+        pod(f"low-{index}", "low", on="n1", requests={"cpu": "4"}, **given)
+        for index, given in enumerate((older, younger))
+    ]
+    other = "mine" if action == "reclaim" else "default"
+    objects = [pod_group("low", min_member=0, phase="Running"), *low, priority_class("top", 9)]
+    new = [pod_group("new", priority_class="top", queue=other), *pods("new", 1, cpu="4", priority=9)]
+    conf = conf_of("priority gang conformance", "predicates proportion", actions=f"allocate, {action}")
+    queues = [queue("default"), queue("mine")]
+    recording = replay_cycle(cluster(node("n1", cpu="8"), *queues, *objects, *new, conf=conf))
+    assert "not evicted" in (reply := explain_eviction(recording, "default/low-0")).sentence
+    assert told in " ".join(reply.lines)
+
+
+def test_of_a_gang_action_an_unneeded_victim_names_the_job_that_asked() -> None:
+    (line,) = explain_eviction(bundled("gangpreempt-bundles"), "ml/fixed-0").lines
+    assert line.startswith("gangpreempt considered it for ml/big (event ")
+    assert line.endswith("no plugin protects it; it was not needed.")

@@ -30,8 +30,9 @@ class PlacementReading(NamedTuple):
 
     @property
     def largest_part(self) -> float:
-        """The largest difference in favour of the node."""
-        return max(map(self.difference, self.parts), default=0.0)
+        """The largest difference in favour of the node, of the parts that are no sums of others."""
+        sums = {name.rpartition("/")[0] for name in self.parts}
+        return max((self.difference(name) for name in self.parts if name not in sums), default=0.0)
 
     def difference(self, name: str) -> float:
         """How much more a part gives the node than the runner-up."""

@@ -167,7 +167,7 @@ QUESTIONS = (
     Question(
         2034,
         "drf",
-        ("drf protects both candidate victims", "Tier 1 (gang) allows no victim, so tier 2 decided", "100.0% (cpu)"),
+        ("drf protects both candidate victims", "Tier 1 (gang: steady has 2 ready and needs 2", "100.0% (cpu)"),
         {"tier": 2, "candidates": 2, "victims": 0, "share.preemptor": 1, "share.victim": 0.5},
         ("tier 1: priority 2 of 2, gang 0 of 2", "tier 2: drf 0 of 2"),
         "enablePreemptable of drf",

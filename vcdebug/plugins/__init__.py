@@ -6,7 +6,7 @@ from vcdebug.releases.change import Change
 from vcdebug.releases.scheduling import NTA_NODE_SCORE_ONLY, TOPOLOGY_ABSENT
 
 BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformance", "deviceshare"
-DRF, EXTENDER, GANG = "drf", "extender", "gang"
+DRF, EXTENDER, GANG, NETWORK_TOPOLOGY_AWARE = "drf", "extender", "gang", "network-topology-aware"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
 TASK_TOPOLOGY, RESCHEDULING = "task-topology", "rescheduling"

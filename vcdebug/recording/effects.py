@@ -22,6 +22,7 @@ from vcdebug.plugins import PREDICATES
 from vcdebug.recording.event_index import seqs_during
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_steps import event_handlers
+from vcdebug.snapshot.manifest import object_in, spec_of
 
 if TYPE_CHECKING:
     from vcdebug.plugins.predicates import Predicates
@@ -106,6 +107,14 @@ def cycle_effects(recording: Recording) -> Effects:
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
         last.message if isinstance(last, record.PanicEvent) else None,
     )
+
+
+def hyper_nodes_of_soft(recording: Recording, job: JobInfo) -> Counter[str]:
+    """The number of pods of a job in each lowest HyperNode, `""` for none; empty unless its networkTopology is soft."""
+    # As the manifest states it: releases turn a soft topology of the session into a hard one.
+    is_soft = object_in(spec_of(job.pod_group.manifest).get("networkTopology")).get("mode") == "soft"
+    nodes = [task.node_name for task in job.tasks.values() if task.node_name and is_soft]
+    return Counter(map(recording.session.hyper_nodes.find_hyper_node_for_node, nodes))
 
 
 @per_recording()

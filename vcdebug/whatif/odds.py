@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.recording.effects import JobSummary, cycle_effects
+from vcdebug.recording.effects import JobSummary, cycle_effects, hyper_nodes_of_soft
 from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
@@ -31,11 +31,13 @@ class CycleDraw(NamedTuple):
     parts_at: Seq | None
     """The base recording's event of the first different effect; None if the effects are equal."""
     panic: bool
+    spread_jobs: tuple[JobId, ...]
+    """Placed jobs with a soft networkTopology and pods in different HyperNodes."""
 
     @property
     def outcome_key(self) -> tuple[object, ...]:
-        """A key that is equal for draws that place the same jobs and evict the same pods."""
-        return self.placed_jobs, self.evicted, self.panic
+        """A key that is equal for draws that place the same jobs, as near together, and evict the same pods."""
+        return self.placed_jobs, self.evicted, self.panic, self.spread_jobs
 
 
 class JobOdds(Struct, frozen=True):
@@ -58,7 +60,7 @@ class DivergenceCount(Struct, frozen=True):
     """The random choice of the base before that event, for the same task if there is one."""
     draw_count: int
     differing: int
-    """The number of these draws that place other jobs or evict other pods than the base."""
+    """The number of these draws with another outcome than the base."""
 
 
 class OddsTally(Struct, frozen=True):
@@ -66,10 +68,12 @@ class OddsTally(Struct, frozen=True):
 
     draw_count: int
     outcomes: int
-    """The number of different outcomes: sets of placed jobs and evicted pods."""
+    """The number of different outcomes: sets of placed jobs, of spread ones and of evicted pods."""
     jobs: tuple[JobOdds, ...]
     evictions: tuple[tuple[TaskKey, int], ...]
     """(pod, number of draws that evict it)."""
+    spread_jobs: tuple[tuple[JobId, int], ...]
+    """(job with a soft networkTopology, number of draws with its pods in different HyperNodes)."""
     divergences: tuple[DivergenceCount, ...]
     """Divergences in order of events."""
     panics: int
@@ -106,9 +110,9 @@ def cycle_draw(run: Recording) -> CycleDraw:
     effects = cycle_effects(run)
     placed = tuple(sorted(job.job for job in effects.jobs if job.tasks > 0 and job.has_minimum))
     bound = tuple(sorted(job.job for job in effects.jobs if job.bound or job.pipelined))
-    return CycleDraw(
-        0, placed, bound, tuple(sorted(effect.task for effect in effects.evicted)), None, effects.panic is not None
-    )
+    evicted = tuple(sorted(effect.task for effect in effects.evicted))
+    spread = tuple(job for job in placed if len(hyper_nodes_of_soft(run, run.session.jobs[job])) > 1)
+    return CycleDraw(0, placed, bound, evicted, None, effects.panic is not None, spread)
 
 
 class SeedDraws:
@@ -135,10 +139,12 @@ def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
     sorted_draws = sorted(draws)
     jobs = tuple(_job_odds(job, sorted_draws) for job in cycle_effects(base).jobs if job.tasks)
     evicted = Counter(task for draw in sorted_draws for task in draw.evicted)
+    spread = Counter(job for draw in sorted_draws for job in draw.spread_jobs)
     outcomes = dict.fromkeys(draw.outcome_key for draw in sorted_draws)
     panics = len([draw for draw in sorted_draws if draw.panic])
     divergences = tuple(_count_divergences(base, sorted_draws))
-    return OddsTally(len(sorted_draws), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
+    counts = tuple(sorted(evicted.items())), tuple(sorted(spread.items()))
+    return OddsTally(len(sorted_draws), len(outcomes), jobs, *counts, divergences, panics)
 
 
 def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:

@@ -51,18 +51,20 @@ class JobDifference(Enum):
     ADMITTED = "it is admitted"
     CRASH = "the scheduler crashes"
     VICTIMS = "other pods are evicted"
+    SPREAD = "its pods are in different HyperNodes"
+    TOGETHER = "its pods are in one HyperNode"
 
 
 class _Difference(NamedTuple):
-    """A difference, and of other victims which they are."""
+    """A difference, and the words for it where they depend on the cycle."""
 
     kind: JobDifference
-    victims: str = ""
+    words: str = ""
 
     @property
     def text(self) -> str:
         """What a sentence says of it."""
-        return self.victims or self.kind.value
+        return self.words or self.kind.value
 
 
 def _may_compare(recording: Recording) -> bool:
@@ -145,8 +147,17 @@ def _draw_difference(
     is_placed = job in draw.placed_jobs
     if is_placed != (job in base.placed_jobs):
         return _Difference(JobDifference.SCHEDULED if is_placed else JobDifference.PENDING)
-    words = _victim_words(recording, base, draw) if has_evictions else ""
-    return _Difference(JobDifference.VICTIMS, words) if words else None
+    if words := _victim_words(recording, base, draw) if has_evictions else "":
+        return _Difference(JobDifference.VICTIMS, words)
+    is_spread = job in draw.spread_jobs
+    if is_spread == (job in base.spread_jobs):
+        return None
+    if not is_spread:
+        return _Difference(JobDifference.TOGETHER)
+    from vcdebug.explain.pending.unread_settings import KEEPS, soft_rule
+
+    why = f"since networkTopology is soft and {soft_rule(recording)}; {KEEPS}"
+    return _Difference(JobDifference.SPREAD, f"{JobDifference.SPREAD.value}, {why}")
 
 
 def _victim_words(recording: Recording, base: CycleDraw, draw: CycleDraw) -> str:

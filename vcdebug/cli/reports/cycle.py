@@ -165,6 +165,8 @@ def odds_blocks(odds: OddsTally, base: Recording, runs: int) -> Iterator[Block]:
     yield make_paragraph("")
     yield make_listing(JOB_ODDS_HEADS, tuple(_job_odds_rows(odds)))
     yield from titled_listing("evicted", ("pod", "runs#"), [(task, str(count)) for task, count in odds.evictions])
+    spread = [(job, str(count)) for job, count in odds.spread_jobs]
+    yield from titled_listing("in different HyperNodes (soft networkTopology)", ("job", "runs#"), spread)
     parting = [_divergence_row(divergence, base) for divergence in odds.divergences]
     yield from titled_listing("first difference from the run with fixed choices", PARTING_HEADS, parting, prose=True)
     yield from _first_divergence_blocks(odds.first_that_matters, base)
@@ -212,6 +214,7 @@ def odds_document(odds: OddsTally, base: Recording, runs: int) -> dict[str, obje
             for job in odds.jobs
         ],
         "evictions": [{"task": task, "draws": count} for task, count in odds.evictions],
+        "spreadJobs": [{"job": job, "draws": count} for job, count in odds.spread_jobs],
         "divergences": [
             {
                 "seq": divergence.seq,

@@ -392,7 +392,9 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
     calls = victim_question_before(view.recording, eviction.seq)
     if calls is None or eviction.tier is None:
         return
-    yield from earlier_tier_facts([vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier)
+    yield from earlier_tier_facts(
+        view.recording, [vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier
+    )
     deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
     silent = [one for one in unasked_plugins(view.recording, calls, eviction.seq) if one.vote.state == "not asked"]
     unasked = [one for one in silent if one.vote.tier > eviction.tier]

@@ -138,7 +138,7 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
     winner, rival, tied = choice.winner, choice.rival, choice.tied
     if rival is None:
         return f"{pod} is placed on {winner.node}, the only node that was scored."
-    gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in {**winner.parts, **rival.parts}}
+    gaps = {part: winner.parts.get(part, 0.0) - rival.parts.get(part, 0.0) for part in _smallest_parts(winner, rival)}
     # The name breaks ties, so that the same recording always gives the same sentence.
     deciding_part, opposing_part = (pick(gaps, key=lambda part: (gaps[part], part), default="") for pick in (max, min))
     if len(tied) > 1 and (choice.is_next_best or rival.node in tied):
@@ -155,6 +155,12 @@ def choice_sentence(pod: TaskKey, choice: RankedChoice) -> str:
     difference = f"Largest difference: {_part_words(deciding_part, winner, rival)}."
     better = f" {rival.node} is better in {_part_words(opposing_part, rival, winner)}."
     return f"{pod} is placed on {winner.node} {scores}. {difference}{better if gaps[opposing_part] < 0 else ''}"
+
+
+def _smallest_parts(one: ScoredNode, other: ScoredNode) -> list[str]:
+    """The parts of both scores; of a sum, such as nodeorder/batch, only its summands."""
+    names = {**one.parts, **other.parts}
+    return [part for part in names if not any(name.startswith(f"{part}/") for name in names)]
 
 
 def _part_words(part: str, one: ScoredNode, other: ScoredNode) -> str:

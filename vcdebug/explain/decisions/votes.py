@@ -374,13 +374,24 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
     return {term.name: term.note for term in equation.terms if term.is_met is False}
 
 
-def earlier_tier_facts(empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
-    """`Tier 1 (gang) allows no victim, so tier 2 decided.`; none if no earlier tier answered."""
+def earlier_tier_facts(recording: Recording, empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
+    """`Tier 1 (gang) allows no victim, so tier 2 decided.`, with the reason that is the same for all candidates; none
+    if no earlier tier answered.
+    """
     if not empty_votes:
         return ()
     tiers = join_names(dict.fromkeys(str(vote.tier) for vote in empty_votes))
-    plugins = join_names(dict.fromkeys(vote.plugin for vote in empty_votes))
+    plugins = join_names(dict.fromkeys(vote.plugin + _common_note(recording, vote) for vote in empty_votes))
     return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
+
+
+def _common_note(recording: Recording, vote: PluginAnswer) -> str:
+    """`: ` and the reason for which a plugin protects all candidates; empty if it has several or none."""
+    from vcdebug.explain.decisions.equations import equation_at
+
+    equation = equation_at(recording, vote.seq) if vote.seq else None
+    notes = {term.note for term in (equation.terms if equation is not None else ()) if not term.is_met}
+    return f": {notes.pop()}" if len(notes) == 1 and notes != {""} else ""
 
 
 class UnaskedPlugin(Struct, frozen=True):

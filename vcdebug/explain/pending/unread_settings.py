@@ -21,11 +21,11 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.pod_group import hard_tier_of
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
+from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NETWORK_TOPOLOGY_AWARE, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import DEVICESHARE_SCORE_LOST, VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
-from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP
+from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
 from vcdebug.snapshot.manifest import (
     MADE_GROUP_PREFIX,
     WorkloadFacts,
@@ -185,6 +185,20 @@ def card_policy_facts(view: JobView) -> Iterator[str]:
     is_read = not view.recording.snapshot.release.has_older_form(DEVICESHARE_SCORE_LOST)
     if asks and is_read and policy in arguments and not arguments.get(weight):
         yield f"{stated} is about cards and scores no node: {weight} is not set (say, 10)."
+
+
+KEEPS: Final = "mode hard with highestTierAllowed keeps the pods together"
+
+
+def soft_rule(recording: Recording) -> str:
+    """What a soft networkTopology does in this release and configuration, in words."""
+    release = recording.snapshot.release
+    if NETWORK_TOPOLOGY_AWARE not in recording.conf.plugin_names():
+        return f"without plugin {NETWORK_TOPOLOGY_AWARE}, HyperNodes do not count"
+    if not release.has_older_form(SOFT_TO_HARD):
+        return "HyperNodes only add to the scores of nodes"
+    fixed = f"{join_names(SOFT_TO_HARD.fixed_in)} do, {SOFT_TO_HARD.pull}"
+    return f"{release.display_name()} tries no HyperNode for all of its pods together ({fixed})"
 
 
 PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts)

@@ -3,7 +3,6 @@
 Upstream: plugins/network-topology-aware.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
@@ -16,6 +15,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.explain.pending.no_node import no_node_finding
 from vcdebug.explain.pending.room_takers import MAX_TAKERS
+from vcdebug.explain.pending.unread_settings import KEEPS, soft_rule
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB, HYPER_NODE_ORDER
 from vcdebug.framework.record import HookEvent
@@ -38,10 +38,11 @@ from vcdebug.plugins.network_topology_aware.domains import (
     search_root,
 )
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
+from vcdebug.recording.effects import hyper_nodes_of_soft
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE, SOFT_TO_HARD
+from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE
 from vcdebug.snapshot.manifest import object_in, object_list, owner_names, spec_of
 
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -433,8 +434,7 @@ def topology_facts(view: JobView) -> Iterator[str | Flaw]:
     """Yields sentences about the HyperNodes of the placed pods: broken hard topologies, and soft ones that spread."""
     topology, release = view.job.pod_group.network_topology, view.recording.snapshot.release
     tier = hard_tier_of(topology)
-    pod_nodes = [task.node_name for task in view.tasks.values() if task.node_name]
-    nodes = dict.fromkeys(pod_nodes)
+    nodes = dict.fromkeys(task.node_name for task in view.tasks.values() if task.node_name)
     if tier is not None and len({_hyper_node_of(view, node, tier) for node in nodes}) > 1:
         placed = join_names(f"{node} ({_hyper_node_of(view, node, tier) or 'none'})" for node in nodes)
         fault = f"The pods are in different HyperNodes up to tier {tier}, against spec.networkTopology (hard): {placed}"
@@ -442,18 +442,10 @@ def topology_facts(view: JobView) -> Iterator[str | Flaw]:
         yield f"{fault}; {actions or 'an action'} of {release.display_name()} does not check HyperNodes."
         yield Flaw.TOPOLOGY_BROKEN
     yield from _sibling_facts(view, tier)
-    stated = object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
-    homes = Counter(view.session.hyper_nodes.find_hyper_node_for_node(node) for node in pod_nodes)
-    if stated.get("mode") == "soft" and len(homes) > 1:
+    homes = hyper_nodes_of_soft(view.recording, view.job)
+    if len(homes) > 1:
         places = join_names(f"{name or 'none'} ({count_noun(number, 'pod')})" for name, number in homes.items())
-        scored = "HyperNodes only add to the scores of nodes"
-        if NetworkTopologyAware.name not in view.recording.conf.plugin_names():
-            scored = f"without plugin {NetworkTopologyAware.name}, HyperNodes do not count"
-        elif release.has_older_form(SOFT_TO_HARD):
-            fixed = f"{join_names(SOFT_TO_HARD.fixed_in)} do, {SOFT_TO_HARD.pull}"
-            scored = f"{release.display_name()} tries no HyperNode for all of its pods together ({fixed})"
-        keeps = "mode hard with highestTierAllowed keeps the pods together"
-        yield f"spec.networkTopology is soft, so {scored}, and the pods are in {places}; {keeps}."
+        yield f"spec.networkTopology is soft, so {soft_rule(view.recording)}, and the pods are in {places}; {KEEPS}."
     topologies = (policy.network_topology for policy in view.job.pod_group.sub_group_policies)
     ignored = [one.highest_tier_name for one in topologies if one is not None and one.highest_tier_name]
     if ignored and release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP):

@@ -88,12 +88,29 @@ def _spared_lines(recording: Recording, pod: TaskKey) -> tuple[str, ...]:
             return ("It belongs to no job of this cycle, and only pods of jobs are evicted.",)
         return (_unasked_sentence(recording, task_of(recording, pod)),)
     action = recording.span_tree.name_around(seq, Level.ACTION)
-    asked = f"{action} considered it for {decision.question.task} (event {seq})"
+    asker = decision.question.task or recording.span_tree.name_around(seq, Level.JOB)
+    asked = f"{action} considered it for {asker} (event {seq})"
     saved = next((outcome.saved_by for outcome in decision.outcomes if outcome.task == pod), None)
     if saved is None:
-        return (f"{asked}, and no plugin protects it, but it was not needed, or would not have made enough room.",)
+        return (f"{asked}, and no plugin protects it; {_unneeded_words(recording, decision, pod)}",)
     reason = f" ({saved.reason})" if saved.reason else ""
     return (f"{asked}: {saved.vote.plugin} (tier {saved.vote.tier}) protects it{reason}.",)
+
+
+def _unneeded_words(recording: Recording, decision: VictimDecision, pod: TaskKey) -> str:
+    """Why an allowed victim is not evicted: another pod was enough, and comes before it, or not even all are."""
+    asker, node, last = decision.question.task, decision.node, decision.question.last_seq
+    plan = (one for one in evictions.planned_evictions(recording) if one.node == node and one.seq > last)
+    own = [one for one in plan if one.preemptor == asker]
+    pop = _victim_pop_seq(recording, own[-1]) if own else None
+    if pop is not None:
+        order = order_of(recording, pop, "victim", own[-1].victim, pod, asker)
+        return (
+            f"{_victim_sentence(own[-1], [pod], [order], ())} Evicting {count_noun(len(own), 'pod')} there is enough."
+        )
+    room = decision.room_equation
+    too_little = room is not None and not own and room.verdict is False
+    return f"evicting all allowed pods of {node} makes too little room." if too_little else "it was not needed."
 
 
 def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:

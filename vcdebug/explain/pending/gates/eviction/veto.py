@@ -74,7 +74,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     empty_votes = [vote for vote in all_votes if vote.tier < tier and not vote.result]
     priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
     advice = veto_reason.advice
-    facts = [f"{veto_reason.text}.", *earlier_tier_facts(empty_votes, tier)]
+    facts = [f"{veto_reason.text}.", *earlier_tier_facts(view.recording, empty_votes, tier)]
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
         advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from tests.pending.test_workloads import explained, owned, stated_by
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.manifest import WorkloadFacts
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -59,6 +61,41 @@ def test_a_failed_pod_is_shown_with_its_reason_and_the_kubelet_that_rejected_it(
         "The kubelet of n1 rejected it after the scheduler had bound it; 2 pods of default-scheduler share the node."
     )
     assert rejected is (kubelet in found.dominant.facts)
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.13.3", "v1.15.1"])
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "enough resource: cpu, requested: 4000, used: 7500, capacity: 8000",
+            "counts 4 cpu of other pods on n1, 3.5",
+        ),
+        (
+            "enough resource: memory, requested: 1, used: 6442450944, capacity: 8",
+            "counts 2Gi memory of other pods",
+        ),
+        (
+            "enough resource: pods, requested: 1, used: 110, capacity: 110",
+            "counts 2 pods of other pods on n1, 108",
+        ),
+        ("enough resource: cpu, requested: 4000, used: 4000, capacity: 8000", ""),
+        ("no room", ""),
+    ],
+)
+def test_a_kubelet_that_counts_more_than_the_scheduler_is_told_with_the_difference(
+    release: str, message: str, told: str
+) -> None:
+    failed, *_ = pods("j", 1, on="n1", phase="Failed", cpu="4")
+    failed["status"].update({"reason": "OutOfcpu", "message": f"Node didn't have {message}"})
+    others = pods("o", 2, on="n1", cpu="2")
+    for each in others:
+        each["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
+    snapshot = cluster(node("n1"), pod_group("j", phase="Running"), failed, pod_group("o"), others)
+    found = explained(snapshot_at_release(snapshot, release), "default/j-0")
+    facts = [fact for fact in found.dominant.facts if fact.startswith("Volcano counts ")]
+    assert bool(told) is bool(facts)
+    assert told in "".join(facts)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -226,11 +263,37 @@ def test_a_nominated_node_keeps_a_cluster_autoscaler_from_adding_one(nominated: 
 @pytest.mark.parametrize("has_class", [True, False])
 @pytest.mark.parametrize("volume", ["", "pv-1"])
 def test_a_bound_pod_whose_claim_has_no_volume_names_the_provisioner(has_class: bool, volume: str) -> None:
+    found = bound_with_claim({"volumeName": volume} if volume else {}, *([{}] if has_class else []))
+    assert (not volume) is found.sentence.endswith("on n1: PersistentVolumeClaim data has no volume yet.")
+    maker = "provisioner local/nfs" if has_class else "the provisioner of StorageClass nfs"
+    advice = f"Find out why {maker} makes none: kubectl -n default describe pvc data"
+    assert (not volume) is (advice in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "annotation", "told"),
+    [("WaitForFirstConsumer", "", True), ("WaitForFirstConsumer", "n1", False), ("Immediate", "", False)],
+)
+def test_a_claim_for_which_no_scheduler_has_named_the_node_is_not_the_provisioners(
+    mode: str, annotation: str, told: bool
+) -> None:
+    annotations = {"volume.kubernetes.io/selected-node": annotation} if annotation else {}
+    found = bound_with_claim({}, {"volumeBindingMode": mode}, annotations=annotations)
+    assert told is any(
+        "waits for annotation volume.kubernetes.io/selected-node" in words for words in found.advice_texts
+    )
+    assert told is not any("makes none" in words for words in found.advice_texts)
+
+
+def bound_with_claim(
+    spec: dict[str, str], *classes: dict[str, str], annotations: dict[str, str] | None = None
+) -> Explanation:
+    """The answer about a bound pod whose containers are created, with a claim of StorageClass nfs."""
     claim = {
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data", "namespace": "default", "uid": "data"},
-        "spec": {"storageClassName": "nfs", **({"volumeName": volume} if volume else {})},
-        "status": {"phase": "Bound" if volume else "Pending"},
+        "metadata": {"name": "data", "namespace": "default", "uid": "data", "annotations": annotations or {}},
+        "spec": {"storageClassName": "nfs", **spec},
+        "status": {"phase": "Bound" if spec else "Pending"},
     }
     nfs = {"kind": "StorageClass", "metadata": {"name": "nfs", "uid": "nfs"}, "provisioner": "local/nfs"}
     mount = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
@@ -239,12 +302,8 @@ def test_a_bound_pod_whose_claim_has_no_volume_names_the_provisioner(has_class: 
     involved = {"kind": "Pod", "namespace": "default", "name": "j-0"}
     event = {"kind": "Event", "metadata": {"name": "e", "namespace": "default", "uid": "e"}, "involvedObject": involved}
     event |= {"reason": "FailedMount", "message": "timed out", "source": {"component": "kubelet"}}
-    classes = [nfs] if has_class else []
-    found = explained(cluster(node("n1"), classes, claim, pod_group("j", phase="Running"), bound, event))
-    assert (not volume) is found.sentence.endswith("on n1: PersistentVolumeClaim data has no volume yet.")
-    maker = "provisioner local/nfs" if has_class else "the provisioner of StorageClass nfs"
-    advice = f"Find out why {maker} makes none: kubectl -n default describe pvc data"
-    assert (not volume) is (advice in found.advice_texts)
+    made = [{**nfs, **one} for one in classes]
+    return explained(cluster(node("n1"), made, claim, pod_group("j", phase="Running"), bound, event))
 
 
 @pytest.mark.parametrize(("ends", "told"), [("2026-11-01T00:10:00Z", True), ("2026-11-01T00:00:20Z", False)])

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.views.conf import conf_table
 from vcdebug.views.nodes import nodes_table
@@ -26,6 +27,30 @@ def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
     problems = lines(node("n1"), conf=conf_of("predicates", arguments={"predicates": arguments}))
     expected = "volcano-scheduler.conf: plugin predicates: arguments.predicate.ProportionalEnable: "
     assert [expected] == [line[: len(expected)] for line in problems]
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.13.0", "v1.15.1", ""])
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ({"cpu": 3, "mem": 20}, ""),
+        (
+            {"CPUUsageAvg.5m": 3},
+            "thresholds.CPUUsageAvg.5m: the plugin does not read it, but cpu (80 by default), mem (8",
+        ),
+        ({"cpu": 3, "memory": 20}, "thresholds.memory: the plugin does not read it, but mem (80 by default); misspelt"),
+    ],
+)
+def test_a_key_in_a_map_that_its_plugin_does_not_read_is_a_problem(
+    release: str, section: dict[str, int], expected: str
+) -> None:
+    """A plugin without the threshold that a user means to set accepts nodes above it."""
+    conf = conf_of("usage", arguments={"usage": {"arguments": {"thresholds": section}}})
+    snapshot = cluster(node("n1"), conf=conf)
+    recording = replay_cycle(snapshot_at_release(snapshot, release) if release else snapshot)
+    told = [one.format_line() for one in input_problems(recording) if "arguments." in one.format_line()]
+    assert bool(expected) is bool(told)
+    assert expected in "".join(told)
 
 
 @pytest.mark.parametrize("key", ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "own/taint"])

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, CauseHeadline, first_that_fits
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
-from vcdebug.explain.pending.placement_constraints import unbound_claims
+from vcdebug.explain.pending.placement_constraints import kubelet_count_facts, unbound_claims
 from vcdebug.grouping import group_by_key
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.task import TaskInfo
@@ -275,9 +275,10 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
     schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
     also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
     did = "evicted it, not the scheduler" if is_evicted else f"rejected it after the scheduler had bound it{also}"
+    facts = (*facts, f"The kubelet of {pod.node_name} {did}.", *kubelet_count_facts(recording, pod, message))
     alone = "; let one scheduler alone use a node" if foreign else ""
     advice = restart or (Advice.from_outside(f"Its owner has to create it again{alone}."),)
-    return PodFailure(pod.name, reason, (*facts, f"The kubelet of {pod.node_name} {did}."), advice)
+    return PodFailure(pod.name, reason, facts, advice)
 
 
 def _restart_advice(recording: Recording, pod: Pod) -> tuple[Advice, ...]:
@@ -322,8 +323,8 @@ def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Seq
     """Yields a sentence: what the node states and what its pods request, where its kubelet has no device left."""
     node = next((one for one in recording.snapshot.objects_of("Node") if key_of(one) == f"/{pod.node_name}"), {})
     stated = object_in(status_of(node).get("allocatable")).get(resource, "none")
-    up = [one for one in neighbours if status_of(one.manifest).get("phase") not in ("Failed", "Succeeded")]
-    asked = {one.key: _requested(one, resource) for one in up if _requested(one, resource)}
+    up = (one for one in neighbours if status_of(one.manifest).get("phase") not in ("Failed", "Succeeded"))
+    asked = {one.key: amount for one in up if (amount := _requested(one, resource))}
     holders = join_names(f"{key} ({amount})" for key, amount in asked.items())
     where = f"{pod.node_name} states {stated} {resource} as allocatable"
     yield f"{where}; {f'pods on it request: {holders}' if holders else 'no other pod on it requests any'}."
@@ -416,9 +417,8 @@ def stalled_headline(
     first = next((one for one in waiting if one.reason not in STARTING), waiting[0])
     cause, advice = _waiting_cause(recording, subject, first)
     nodes = join_names(dict.fromkeys(one.pod.node_name for one in waiting))
-    pods = (
-        "it is" if subject.pod else f"{len(waiting)} of {count_noun(len(tasks), 'pod')} {verb_for(len(waiting), 'is')}"
-    )
+    several = f"{len(waiting)} of {count_noun(len(tasks), 'pod')} {verb_for(len(waiting), 'is')}"
+    pods = "it is" if subject.pod else several
     name, words = subject.pod or subject.job, (f" on {nodes}", f": {cause}" if cause else "")
     state = "is scheduled and starting" if advice is None else "is scheduled, but does not start"
     if (ended := end_words(first)) and ended in cause:

@@ -1,5 +1,7 @@
 """Typed access to a plugin's or action's untyped arguments. Upstream: framework/arguments."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
@@ -67,6 +69,8 @@ class Arguments:
         """Default values of the keys that were looked up and are not in the configuration."""
         self.replaced_defaults: dict[str, object] = {}
         """Default values of the keys whose configured value was rejected."""
+        self.sections: dict[str, Arguments] = {}
+        """The maps among the values that were looked up."""
         self._quoted = quoted
 
     def _read_value(self, key: str, default: Read, read: Callable[[object], Read | None]) -> Read:
@@ -81,6 +85,16 @@ class Arguments:
         if value is None:
             value = self.replaced_defaults[key] = default
         return value
+
+    def get_section(self, key: str) -> Arguments:
+        """The key's map as arguments, empty if it is none or has a key that is no string.
+
+        Upstream: plugins/usage.getUsageSectionArgs.
+        """
+        raw = self.raw.get(key)
+        is_valid = isinstance(raw, Mapping) and all(isinstance(name, str) for name in raw)
+        section = self.sections[key] = Arguments(raw if isinstance(raw, Mapping) and is_valid else None)
+        return section
 
     def get_int(self, key: str, default: int) -> int:
         """The key's YAML integer; the default for floats and strings. Upstream: framework/arguments.GetInt."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from vcdebug.actions import ACTIONS
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_number, join_names
+from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.kube.taints import UNREADY_TAINTS, parse_taints
 from vcdebug.linear_pattern import PatternError, compile_pattern
@@ -48,18 +49,37 @@ def _unread_arguments(recording: Recording) -> Iterator[Problem]:
     """A Problem for each argument that no plugin read: misspelt, or of another release."""
     effect = "misspelt, or an argument of another release: nothing follows from it here"
     for name, plugin in recording.session.plugins.items():
-        for key in plugin.arguments.raw.unread_keys:
-            yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
+        for path, arguments in _with_sections(plugin.arguments):
+            # Of a section with few keys all are named, with the values in force.
+            few = (
+                arguments.defaults if arguments is not plugin.arguments and len(arguments.defaults) <= MAX_KEYS else {}
+            )
+            read = join_names(f"{key} ({format_setting(value)} by default)" for key, value in few.items())
+            fault = f"the plugin does not read it{f', but {read}' if read else ''}"
+            for key in arguments.raw.unread_keys:
+                yield Problem(CONF_FILE, f"plugin {name}", f"{path}.{key}", fault, effect)
+
+
+MAX_KEYS = 4
+"""Keys of a section that a problem names."""
+
+
+def _with_sections(arguments: Arguments) -> Iterator[tuple[str, Arguments]]:
+    """Yields (path, arguments): the arguments of a plugin or action, and the maps among their values."""
+    yield "arguments", arguments
+    for key, section in arguments.sections.items():
+        yield f"arguments.{key}", section
 
 
 def _replaced_arguments(recording: Recording) -> Iterator[Problem]:
     """A Problem for each argument whose value the scheduler cannot use."""
     plugins = {f"plugin {name}": plugin.arguments for name, plugin in recording.session.plugins.items()}
     actions = {f"action {name}": arguments for name, arguments in recording.session.action_arguments.items()}
-    for owner, arguments in {**actions, **plugins}.items():
-        for key, value in arguments.replaced_defaults.items():
-            fault = f"the scheduler does not use the value {arguments.raw[key]!r}"
-            yield Problem(CONF_FILE, owner, f"arguments.{key}", fault, f"{format_setting(value)} is in force")
+    for owner, given in {**actions, **plugins}.items():
+        for path, arguments in _with_sections(given):
+            for key, value in arguments.replaced_defaults.items():
+                fault = f"the scheduler does not use the value {arguments.raw[key]!r}"
+                yield Problem(CONF_FILE, owner, f"{path}.{key}", fault, f"{format_setting(value)} is in force")
 
 
 def format_setting(value: object) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, format_named_amount, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
@@ -14,7 +14,7 @@ from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import LabelGroup, pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
-from vcdebug.kube.listers import claim_names, storage_class_name
+from vcdebug.kube.listers import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement
@@ -25,8 +25,10 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
+from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import (
     HOSTNAME_KEY,
+    annotations_of,
     key_of,
     name_of,
     namespace_in,
@@ -439,14 +441,39 @@ def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState
 
 
 def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]:
-    """Yields (cause, advice) for each claim of a bound pod that has no volume."""
+    """Yields (cause, advice) for each claim of a pod that has no volume."""
     names = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
     for claim in [one for one in snapshot.objects_of("PersistentVolumeClaim") if key_of(one) in names]:
         if spec_of(claim).get("volumeName"):
             continue
         class_name, name = storage_class_name(claim), name_of(claim)
-        classes = (one for one in snapshot.objects_of("StorageClass") if name_of(one) == class_name)
-        provisioner = next((str(one.get("provisioner") or "") for one in classes), "")
+        found = next((one for one in snapshot.objects_of("StorageClass") if name_of(one) == class_name), {})
+        waits = found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+        cause = f"PersistentVolumeClaim {name} has no volume yet"
+        if waits and pod.spec.get("nodeName") and SELECTED_NODE not in annotations_of(claim):
+            lacks = f"StorageClass {class_name} waits for annotation {SELECTED_NODE}, which the claim has not"
+            writes = "the scheduler writes it when it binds a pod"
+            check = f"{writes}: its ClusterRole must allow to update persistentvolumeclaims"
+            words = f"{lacks}; {check}, and the pod template must state no nodeName."
+            yield cause, Advice.from_outside(words)
+            continue
+        provisioner = str(found.get("provisioner") or "")
         maker = f"provisioner {provisioner}" if provisioner else f"the provisioner of StorageClass {class_name}"
         advice = f"Find out why {maker} makes none: kubectl -n {pod.namespace} describe pvc {name}"
-        yield f"PersistentVolumeClaim {name} has no volume yet", Advice.from_outside(advice)
+        yield cause, Advice.from_outside(advice)
+
+
+_NODE_FULL: Final = re.compile(r"enough resource: (\S+), requested: \d+, used: (\d+)")
+
+
+def kubelet_count_facts(recording: Recording, pod: Pod, message: str) -> Iterator[str]:
+    """Yields a sentence if the scheduler counts less on the pod's node than the kubelet that found it full."""
+    full, opened = _NODE_FULL.search(message), recording.timeline.opening_nodes.get(pod.node_name)
+    if full is None or opened is None:
+        return
+    name, used = full[1], float(full[2])
+    counted = opened.used.get(name)
+    if counted < used:
+        own, missing = (format_named_amount(name, amount) for amount in (counted, used - counted))
+        ended = "a pod that has just ended, or a static one, counts for the kubelet alone"
+        yield f"Volcano counts {own} of other pods on {pod.node_name}, {missing} less than the kubelet did: {ended}."

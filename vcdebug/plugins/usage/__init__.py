@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vcdebug.amount_text import join_names
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin_answers import NodeScores, zero_scores
 from vcdebug.framework.session import Event, Plugin, Session
@@ -190,10 +191,18 @@ def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reason
 
 
 def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
-    """A Problem for each node without measurements."""
-    fault, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
-    unmeasured = (name for name in names if not _is_measured(usage.get(name)))
-    return tuple(Problem(USAGE_FILE, f"Node {name}", "", fault, effect) for name in unmeasured)
+    """A Problem that names nodes without measurements; none if all have them."""
+    unmeasured = [name for name in names if not _is_measured(usage.get(name))]
+    if not unmeasured:
+        return ()
+    where = f"{'Node' if len(unmeasured) == 1 else 'Nodes'} {join_names(unmeasured, MAX_NAMES)}"
+    what = f"no measurement for the period {MEASURED_PERIOD}"
+    effect = f"usage accepts {'the node and scores it' if len(unmeasured) == 1 else 'these nodes and scores them'} 0"
+    return (Problem(USAGE_FILE, where, "", what, effect),)
+
+
+MAX_NAMES = 3
+"""Nodes that a problem names."""
 
 
 # The arguments: weights, load thresholds, and parameters of the estimates for unmeasured pods.
@@ -209,10 +218,10 @@ class UsageSettings:
         self.weight = _not_negative(arguments, "usage.weight", 5)
         self.cpu_weight = _not_negative(arguments, "cpu.weight", 1)
         self.memory_weight = _not_negative(arguments, "memory.weight", 1)
-        thresholds = _get_section(arguments, "thresholds")
+        thresholds = arguments.get_section("thresholds")
         self.cpu_threshold = _read_percent(thresholds, "cpu")
         self.memory_threshold = _read_percent(thresholds, "mem")
-        estimator = _get_section(arguments, "estimator")
+        estimator = arguments.get_section("estimator")
         self.request_ratio = _read_ratio(estimator, "request_ratio", 0.7)
         self.burst_ratio = _read_ratio(estimator, "burst_ratio", 0.0)
         self.risk_threshold = _read_ratio(estimator, "risk_threshold", 0.6)
@@ -228,14 +237,6 @@ def metrics_interval(metrics: Mapping[str, str]) -> int:
     """The time in nanoseconds for which a started pod counts as not measured."""
     interval = parse_duration(metrics.get("interval", ""))
     return interval if interval is not None and interval > 0 else DEFAULT_INTERVAL
-
-
-def _get_section(arguments: Arguments, name: str) -> Arguments:
-    """A map argument, empty if it has a key that is not a string. Upstream: plugins/usage.getUsageSectionArgs."""
-    section = arguments.raw.get(name)
-    if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
-        return Arguments()
-    return Arguments(section)
 
 
 def _not_negative(arguments: Arguments, key: str, default: int) -> int:
@@ -330,10 +331,13 @@ class MeasuredUsage(Plugin):
 
 def _read_threshold(arguments: Arguments, key: str) -> float:
     """The threshold if it is an integer; 0 for any other value; DEFAULT_THRESHOLD if it is missing."""
-    section = arguments.raw.get("thresholds")
-    if not isinstance(section, Mapping) or key not in section:
+    raw = arguments.raw.get("thresholds")
+    # Unlike a later release, this one reads a map with keys that are no strings.
+    section = arguments.sections.setdefault("thresholds", Arguments(raw if isinstance(raw, Mapping) else None))
+    if key not in section.raw:
+        section.defaults[key] = DEFAULT_THRESHOLD
         return DEFAULT_THRESHOLD
-    value = section[key]
+    value = section.raw[key]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else 0.0
 
 

@@ -206,7 +206,7 @@ def test_a_blocker_that_the_facts_name_is_not_repeated() -> None:
 
 def test_lack_of_room_is_not_a_further_blocker_where_a_missing_action_would_make_room() -> None:
     missing = call(["explain", str(recorded_path("threads/3510-capacity-without-reclaim-action"))])[1]
-    assert "no node has free room for q2-job-1-0, and reclaim is not in actions" in missing
+    assert "it asks 1 nvidia.com/t4; t4-1 has 0 free (1 short), and reclaim is not in actions" in missing
     assert "Also:" not in missing
 
 
@@ -231,17 +231,24 @@ def test_a_limit_that_is_the_whole_cluster_is_no_further_blocker_beside_full_nod
 
 
 @pytest.mark.parametrize(
-    ("case", "also"),
+    ("case", "lacking"),
     [
         (BLOCKED, "llm-finetune-worker-0 (asks 4 nvidia.com/gpu) fits none of 8 nodes: 6 Insufficient nvidia.com/gpu"),
         ("preempt-never", "no node has room for music-tagging-worker-0"),
-        ("causes/reclaim-beyond-own-share", "fraud-model-trainer-0 asks 8 cpu; its queue serving uses 0"),
+        ("causes/reclaim-beyond-own-share", "no node has room for fraud-model-trainer-0: it asks 8 cpu"),
         ("threads/4643-gang-shields-single-pods", "the only node, g1, has no room for prod-train-0"),
     ],
 )
-def test_the_further_blocker_is_one_that_the_cause_does_not_imply(case: str, also: str) -> None:
+def test_an_answer_about_victims_says_once_what_the_nodes_lack(case: str, lacking: str) -> None:
     snapshot = str(recorded_path(case)) if "/" in case else case
-    assert f"  Also: {also}" in call(["explain", snapshot])[1]
+    answer = call(["explain", snapshot])[1]
+    assert f"  Without evictions, {lacking}" in answer
+    assert answer.count(lacking) == 1
+
+
+def test_the_further_blocker_is_one_that_the_cause_does_not_imply() -> None:
+    answer = call(["explain", str(recorded_path("causes/reclaim-beyond-own-share"))])[1]
+    assert "  Also: fraud-model-trainer-0 asks 8 cpu; its queue serving uses 0" in answer
 
 
 @pytest.mark.parametrize(

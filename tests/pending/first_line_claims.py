@@ -276,9 +276,9 @@ def gang_victims(claim: Claim) -> bool:
 
 
 def not_configured(claim: Claim) -> bool:
-    return claim.words["action"] not in claim.cycle.in_order and claim.words["actions"].split(", ") == [
-        *claim.cycle.in_order
-    ]
+    stated = claim.words["actions"]
+    is_complete = not stated or stated.split(", ") == [*claim.cycle.in_order]
+    return is_complete and claim.words["action"] not in claim.cycle.in_order
 
 
 POD, NODES = r"(?P<pod>[\w./-]+)", r"(?P<nodes>\d+) nodes?"
@@ -327,7 +327,7 @@ CLAIMS: tuple[tuple[str, Callable[[Claim], bool]], ...] = (
         comes_too_late,
     ),
     (rf"is Pending: (?P<action>\w+) may evict {VICTIMS}, too few to make room for its", gang_victims),
-    (rf"for {POD}, and (?P<action>\w+) is not in actions \((?P<actions>[^)]+)\)", not_configured),
+    (r", and (?P<action>\w+) is not in actions(?: \((?P<actions>[^)]+)\))?", not_configured),
 )
 
 

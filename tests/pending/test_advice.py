@@ -177,6 +177,6 @@ def test_gang_names_the_spare_pods_of_the_tightest_job_and_similar_jobs(
     size = str(8 * len(minimums))
     found = asked([node("n1", cpu=size), *taken, *wanted(cpu=size)], PREEMPT)
     assert "gang" == found.cause_code
-    assert (sentence,) == found.dominant.facts
+    assert sentence == found.dominant.facts[0]
     lines = [LINE.format(name, 2, least, 2 - least) for name, least in minimums.items()]
     assert lines == [line for line in found.dominant.lines if "to spare" in line]

@@ -240,6 +240,11 @@ def test_an_ended_job_is_explained_by_its_retries(status: dict[str, int], told: 
     assert (status["retryCount"] == 3) is bool(resumed)
 
 
+def test_only_a_failed_job_is_to_be_created_again() -> None:
+    ended = (cluster(node("n1"), volcano_job(state={"phase": phase})) for phase in ("Aborted", "Failed"))
+    assert [False, True] == ["Create the job again" in "".join(explained(each, "j").advice_texts) for each in ended]
+
+
 @pytest.mark.parametrize("named", ["j", "default/j-0"])
 def test_a_rejected_pod_of_an_ended_job_shows_what_its_node_states(named: str) -> None:
     rejected, holder = pods("j", 1, on="n1", phase="Failed")[0], pods("big", 1, on="n1")[0]

@@ -74,6 +74,15 @@ def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
     assert ("Queue rich: set spec.reclaimable to true.",) == found.advice_texts[:1]
 
 
+def test_gangreclaim_without_queues_above_what_they_deserve_is_named() -> None:
+    queues = [queue(name, deserved={"cpu": "8", "memory": "10G"}) for name in ("rich", "poor")]
+    full = [*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")]
+    text = conf_of("gang capacity predicates", actions=GANG_RECLAIM)
+    found = explain_by_name(replay_cycle(cluster([*CLASSES, *full], conf=text)), WANTED)
+    assert "victims-not-above-deserved" == found.cause_code
+    assert "capacity leaves no candidate victim" in found.dominant.reason
+
+
 def test_a_job_with_topology_is_left_out_of_preempt_only_where_the_release_does() -> None:
     group, *members = wanted(1)
     group["spec"]["networkTopology"] = {"mode": "soft"}
@@ -333,7 +342,7 @@ def test_the_room_in_each_hyper_node_of_a_hard_topology_is_listed(
     [
         ((1, 1), "r0 has room for 1 of the 2 pods, r1 for 1; all nodes together have room for 2."),
         ((1, 0), "n00 has free room for wanted-"),
-        ((0, 0), "No node has free room for wanted-"),
+        ((0, 0), "no node has room for wanted-"),
     ],
 )
 def test_no_room_is_said_only_where_no_node_has_any(free: tuple[int, ...], told: str) -> None:
@@ -348,7 +357,7 @@ def test_no_room_is_said_only_where_no_node_has_any(free: tuple[int, ...], told:
     found = asked([*machines, *leaves, *low, *job], PREEMPT, first=f"priority {TOPOLOGY}")
     assert "network-topology" == found.cause_code
     assert told in found.full_text
-    assert ("No node has free room" in found.full_text) is not any(free)
+    assert ("no node has room" in found.full_text) is not any(free)
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -438,3 +447,28 @@ def test_room_reserved_before_the_evictions_on_its_node_is_not_freed_by_them() -
     assert f"After default/a-0 has terminated, {again}" in other.full_text
     usual = replay_cycle(cluster(objects, conf=conf(PREEMPT)))
     assert "The pod is bound after default/a-0 has terminated." in explain_by_name(usual, "default/later").full_text
+
+
+@pytest.mark.parametrize(
+    ("release", "first", "protecting"),
+    [
+        ("v1.10.0", "gang", {"min_member": 2}),
+        ("v1.10.2", "gang", {"min_member": 2}),
+        ("v1.10.2", "conformance", {"priorityClassName": "system-node-critical"}),
+        ("v1.11.2", "gang", {"min_member": 2}),
+        ("v1.15.1", "conformance", {"priorityClassName": "system-node-critical"}),
+    ],
+)
+def test_a_veto_that_a_later_tier_lifts_from_v1_11_on_is_the_cause_under_older_releases(
+    release: str, first: str, protecting: dict[str, Any]
+) -> None:
+    other = "gang" if first == "conformance" else "conformance"
+    full = [*nodes("n1", "n2"), *running("a", "n1", **protecting), *running("a2", "n2", **protecting)]
+    text = conf_of(f"priority {first}", f"{other} predicates nodeorder", actions="enqueue, allocate, preempt, reclaim")
+    found = explain_by_name(
+        replay_cycle(snapshot_at_release(cluster([*CLASSES, *full, *wanted()], conf=text), release)), WANTED
+    )
+    is_older = release.startswith("v1.10")
+    assert found.cause_code == (first if is_older else "places")
+    lifted = f"{other} of a later tier allows them, but under {release} a later tier does not bring back"
+    assert (lifted in found.full_text) is is_older

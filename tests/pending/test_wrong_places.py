@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, queue
+from tests.debugger.test_remedies import proven
 from tests.pending.test_component_reports import volcano_job
 from tests.pending.test_workloads import explained, owned
 from vcdebug.releases.release_names import resolve_release
@@ -66,6 +67,31 @@ def test_an_eviction_for_a_pod_that_its_node_still_refuses_is_in_vain(kind: str,
     assert told is ("but n1 will refuse it" in found.sentence)
     assert told is any("asks no filter again" in fact for fact in found.dominant.facts)
     assert told is not any(fact.startswith("The pod is bound after") for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("port", True), ("anti", True), ("one-port", False)])
+@pytest.mark.parametrize("configured", [True, False])
+def test_two_pods_reserved_on_one_node_that_cannot_share_it_are_evicted_for_in_vain(
+    kind: str, told: bool, configured: bool
+) -> None:
+    """A pod of `web` on each node keeps `j-0` out; once one is evicted, `j-0` keeps `j-1` out."""
+    machines = [node(f"n{row}", cpu="4") for row in range(4)]
+    web = [pod for row in range(4) for pod in pods("web", 1, prefix=f"web-{row}", on=f"n{row}")]
+    gang = pods("j", 2, cpu="2")
+    for one in [*web, *gang[: 1 if kind == "one-port" else 2]]:
+        one["spec"]["containers"][0]["ports"] = port(80)[0]["ports"]
+    if kind == "anti":
+        labelled([*web, *gang], app="j")
+        gang[0]["spec"]["affinity"] = gang[1]["spec"]["affinity"] = against("j")
+    actions = "allocate, reclaim" if configured else "allocate"
+    conf = conf_of("gang conformance", "predicates proportion nodeorder", actions=actions)
+    groups = [pod_group("web", queue="other", phase="Running"), pod_group("j", min_member=2)]
+    snapshot = cluster(queue("other"), machines, groups, web, gang, conf=conf)
+    found = explained(snapshot)
+    assert ("will refuse j-1" in found.sentence) is (configured and told)
+    helps = not configured and not told
+    assert ("and reclaim is not in actions" in found.sentence) is helps
+    assert any("adds reclaim" in words for words in proven(snapshot, "default/j")) is helps
 
 
 @pytest.mark.parametrize(("room", "running", "told"), [(2, False, True), (1, False, False), (2, True, False)])

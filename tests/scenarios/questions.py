@@ -241,7 +241,7 @@ QUESTIONS = (
         3861,
         "action-not-configured",
         (
-            "reclaim is not in actions (enqueue, allocate, backfill)",
+            "is free, and reclaim is not in actions",
             "With reclaim (replayed): reserves room for 1 pod on n1",
         ),
         {"pods.placed": 1, "victims": 1},
@@ -411,7 +411,7 @@ QUESTIONS = (
         advice="Queue test-2: lower spec.guarantee",
     ),
     # Other questions.
-    Question(3559, "action-not-configured", ("no node has free room for b-0", "evicts team/run-0")),
+    Question(3559, "action-not-configured", ("has no room for b-0: it asks 4 cpu", "evicts team/run-0")),
     Question(
         4802, "not-enough-pods", ("task0 has 0 of the 2 pods that minTaskMember requires",), advice="minTaskMember"
     ),

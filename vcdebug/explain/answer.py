@@ -217,6 +217,7 @@ class Flaw(Enum):
     BELOW_DESERVED = "evicted-below-deserved"
     TOPOLOGY_BROKEN = "topology-broken"
     PASSED = "passed-by-later-jobs"
+    REFUSED_LATER = "refused-after-evictions"
     LOSES_PODS = Cause.EVICTED
 
 

@@ -76,22 +76,22 @@ class JobView:
         self.detailed = detailed
         """As in ExplainSubject: whether findings need more than their headlines and advice."""
         self.actions = recording.conf.actions
+        self.actions_field = "actions" if recording.snapshot.scheduler_conf is not None else "the assumed actions"
+        """The configured field, or that it is assumed, since the snapshot has no configuration."""
 
     def facts_of(self, action: str) -> ActionFacts:
         """The facts about an action, such as whether it places or evicts."""
         return self.recording.conf.facts_of(action)
 
-    @cached_property
+    @property
     def actions_text(self) -> str:
-        """`actions (enqueue, allocate)`: the configured ones, or that they are assumed, since the snapshot has none."""
-        assumed = "" if self.recording.snapshot.scheduler_conf is not None else "the assumed "
-        return f"{assumed}actions ({', '.join(self.actions)})"
+        """`actions (enqueue, allocate)`: the field with the actions themselves."""
+        return f"{self.actions_field} ({', '.join(self.actions)})"
 
     @cached_property
     def tasks(self) -> dict[TaskKey, TaskInfo]:
         """The job's tasks, by name."""
-        tasks = sorted(self.job.tasks.values(), key=lambda task: task.key)
-        return {task.key: task for task in tasks}
+        return {task.key: task for task in sorted(self.job.tasks.values(), key=lambda task: task.key)}
 
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:

@@ -87,7 +87,7 @@ def format_taint(taint: Taint) -> str:
 def _port_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     release = fits.view.recording.snapshot.release
     ports = host_ports(fits.task.pod.spec, release)
-    refusing_nodes = fits.refused_for(NO_FREE_PORTS)
+    refusing_nodes = fits.refused_for(NO_FREE_PORTS) if ports else []
     for port in ports if refusing_nodes else ():
         holders = [
             f"{other.name} on {node.name}"
@@ -132,14 +132,20 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         )
 
 
-def lasting_failures(view: JobView, task: TaskInfo, leaving: Collection[TaskKey]) -> Iterator[ConstraintFailure]:
-    """Yields what still refuses a pipelined task its node once the leaving pods are gone: ports and podAntiAffinity."""
-    fits = NodeFits(view, task, len(view.recording), (task.node_name,))
-    # Terminating pods leave too, and a pipelined one has no node yet.
+def lasting_failures(
+    view: JobView, waiting: Sequence[TaskInfo], leaving: Collection[TaskKey]
+) -> Iterator[tuple[TaskInfo, ConstraintFailure]]:
+    """Yields each pipelined task with what still refuses it its node once the leaving pods are gone.
+
+    Checked are ports and podAntiAffinity, also among the waiting tasks themselves, which are bound in this order.
+    """
+    # Terminating pods leave too, and a pipelined one of another job has no node yet.
     unsure = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
-    passing = (key for key, other in view.recording.timeline.tasks.items() if other.status in unsure)
-    fits.without = {task.key, *leaving, *passing}
-    return (failure for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
+    passing = {key for key, other in view.recording.timeline.tasks.items() if other.status in unsure}
+    for place, task in enumerate(waiting):
+        fits = NodeFits(view, task, len(view.recording), (task.node_name,))
+        fits.without = passing.union((task.key, *leaving)).difference(earlier.key for earlier in waiting[:place])
+        yield from ((task, failure) for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
 
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:

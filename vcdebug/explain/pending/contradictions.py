@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_resource, join_names, shorten_end, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation
+from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Flaw
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
@@ -59,6 +59,7 @@ class _Contradiction(NamedTuple):
     advice: tuple[Advice, ...]
     is_refusal: bool = False
     """Whether the running scheduler has long refused what the cycle does."""
+    flaws: tuple[Flaw, ...] = ()
 
 
 def add_contradictions(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> Explanation:
@@ -84,7 +85,9 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
         but = f", but {contradiction.state}" if contradiction.state else ""
         headline = finding.headline._replace(state=f"{finding.headline.state}{but}")
         headline = headline if len(str(headline)) <= MAX_LINE_LENGTH else finding.headline
-        finding = replace(finding.with_additions(*contradiction.facts, in_front=True), headline=headline)
+        finding = replace(
+            finding.with_additions(*contradiction.facts, *contradiction.flaws, in_front=True), headline=headline
+        )
         advised = (*advised, *contradiction.advice)
     is_refused = contradiction is not None and contradiction.is_refusal
     return replace(explanation, dominant=finding, advised=advised, is_refused=is_refused)
@@ -297,7 +300,8 @@ def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
     for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]) if waiting else ():
         pod = "it" if len(waiting) == 1 else task.name
         rule = f"{evictions[0].action} only frees resources and asks no filter again, so it can evict in each cycle"
-        yield _Contradiction(f"{task.node_name} will refuse {pod}", (f"{failure.text}: {rule}.",), failure.advice)
+        state, facts = f"{task.node_name} will refuse {pod}", (f"{failure.text}: {rule}.",)
+        yield _Contradiction(state, facts, failure.advice, flaws=(Flaw.REFUSED_LATER,))
 
 
 _ONE_POD: Final = "ReadWriteOncePod"

@@ -41,12 +41,13 @@ from vcdebug.explain.pending.gates import (
 )
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
+from vcdebug.explain.pending.gates.eviction.entitlement import NO_FREE_ROOM
 from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
-from vcdebug.explain.pending.no_node import hopeless_finding
+from vcdebug.explain.pending.no_node import SHORTAGES, hopeless_finding
 from vcdebug.explain.pending.room_takers import (
     HYPER_NODE_ROOMS,
     deadlocked_gangs,
@@ -255,11 +256,17 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     """The findings about allocate and the evicting actions; the last gate with a real chance comes first."""
     fits = NodeFits(view, task, checklist.failed_search_seq(view, task))
     gates: list[Gate] = [gate for find_gates in resolve_gates(EVICTION_GATES) for gate in find_gates(view, task, fits)]
-    ordered = _order_findings(gates, checklist.allocate_findings(view, task, fits), fits)
+    allocating = checklist.allocate_findings(view, task, fits)
+    ordered = _order_findings(gates, allocating, fits)
     overrides: Iterator[list[Finding] | None] = (
         override(view, task, fits, gates, ordered) for override in resolve_gates(OVERRIDES)
     )
     first, *others = next((findings for findings in overrides if findings is not None), ordered)
+    lacking = [one for one in allocating[:1] if one.cause in SHORTAGES]
+    is_about_victims = any(gate.finding is first and gate.chance is GateChance.REAL for gate in gates)
+    if shortage := [f"Without evictions, {one.reason}." for one in lacking if is_about_victims]:
+        own_facts = (fact for fact in first.facts if not fact.startswith(NO_FREE_ROOM))
+        first = replace(first, facts=(*own_facts, *shortage))
     return [_with_holders(first, fits), *others]
 
 

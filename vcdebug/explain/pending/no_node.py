@@ -102,6 +102,8 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
     return view.pending(Cause.NODE_ORDER, reason, numbers, evidence, (Advice.cluster_admin(text),), facts=facts)
 
 
+SHORTAGES: Final = (Cause.MIXED, Cause.POD_COUNT)
+"""Causes that say what the nodes lack for a pod."""
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
 NEEDS_FILTERS = f"{PREDICATES} refused it: its {PREDICATE.switches[0]} is false, and it needs what its filters keep"
 

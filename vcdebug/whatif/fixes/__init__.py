@@ -1,6 +1,6 @@
 """Fixes: the mildest changes of the snapshot with which a replay places the job."""
 
-from vcdebug.explain.answer import Cause
+from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 
@@ -9,7 +9,14 @@ class FixCauses:
     """Causes that several fixes address."""
 
     FILTER = (Cause.UNRESOLVABLE, Cause.MIXED)
-    NODE = (*FILTER, Cause.GANG_DISCARD, Cause.LARGER, Cause.POD_COUNT, Cause.NO_HYPER_NODE)
+    NODE = (
+        *FILTER,
+        Cause.GANG_DISCARD,
+        Cause.LARGER,
+        Cause.POD_COUNT,
+        Cause.NO_HYPER_NODE,
+        Flaw.REFUSED_LATER.value,
+    )
     TAKEN_ROOM = (Cause.MIXED, Cause.GANG_DISCARD, Cause.POD_COUNT)
     """Pods of other jobs may hold the room that the job needs."""
     VICTIM = (Cause.NOT_PREEMPTABLE, Cause.NOT_ABOVE_DESERVED)

@@ -204,7 +204,7 @@ class FixTrials:
         placed, job = after.placed_pods_of(explanation.job), recording.session.jobs.get(explanation.job)
         evicted_before = self._base_waiting.evicted if self._flaws else {}
         kept = [job for task, job in evicted_before.items() if task not in after.evicted]
-        has_flaw = not {*self._flaws}.isdisjoint(explanation.dominant.flaws)
+        has_flaw = not {*self._flaws, Flaw.REFUSED_LATER}.isdisjoint(explanation.dominant.flaws)
         if Flaw.LOSES_PODS in self._flaws:
             lost = [
                 [each.evicted.get(explanation.pod)] if explanation.pod else [*each.evicted.values()]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import yaml
 from msgspec import Struct
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, proof_of, reason_lines
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, first_that_fits, proof_of, reason_lines
 from vcdebug.explain.decisions.evictions import elsewhere_facts, queue_use_words
-from vcdebug.explain.job_view import JobView
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import no_node
 from vcdebug.explain.pending.gates import queue_limits
@@ -24,7 +24,7 @@ from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, 
 from vcdebug.framework.replay_options import WorkBound, work_of_events
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, disposing, per_recording, store_answer
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.visits import JobVisit
@@ -79,14 +79,22 @@ def allow_any_trial(recording: Recording) -> None:
     store_answer(recording, trial_work, lambda: None)
 
 
-Victims = Mapping[TaskKey, JobId]
-"""Victim → the job for which the action evicts it."""
+class _ActionOutcome(NamedTuple):
+    """What a cycle with one more action does."""
+
+    effects: Effects
+    victims: Mapping[TaskKey, JobId]
+    """Victim → the job for which the action evicts it."""
+    refused: frozenset[JobId]
+    """Jobs with a pod that its node will refuse once the victims are gone."""
+
+
 TOO_LARGE: Final = "too large"
 
 
 @per_recording()
-def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] | Literal["too large"] | None:
-    """The effects of a replay with one more action, and its victims; cached for all jobs."""
+def _outcome_with(recording: Recording, action: str) -> _ActionOutcome | Literal["too large"] | None:
+    """The outcome of a replay with one more action; cached for all jobs."""
     from vcdebug.explain.decisions.evictions import carried_out
     from vcdebug.recording.effects import cycle_effects
 
@@ -97,17 +105,27 @@ def _outcome_with(recording: Recording, action: str) -> tuple[Effects, Victims] 
             owners = run.owners.jobs
             by_action = [eviction for eviction in carried_out(run) if eviction.action == action]
             victims = {eviction.victim: owners.get(eviction.preemptor, eviction.preemptor) for eviction in by_action}
-            return cycle_effects(run), victims
+            return _ActionOutcome(cycle_effects(run), victims, frozenset(_jobs_refused_later(run, victims)))
     except EditError:
         return None
+
+
+def _jobs_refused_later(run: Recording, victims: Mapping[TaskKey, JobId]) -> Iterator[JobId]:
+    from vcdebug.explain.pending.constraint_failures import lasting_failures
+
+    for job, evicted in group_by_key((job, victim) for victim, job in victims.items()).items():
+        view = view_of(run, ExplainSubject(job, detailed=False))
+        waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
+        if any(lasting_failures(view, waiting, evicted)):
+            yield job
 
 
 def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
     """The action's effects for the job; None if the job stays unplaced, or a forced answer does not fit the cycle."""
     outcome = _outcome_with(recording, action)
-    if outcome is None or outcome == TOO_LARGE:
+    if outcome is None or outcome == TOO_LARGE or job in outcome.refused:
         return None
-    effects, victims = outcome
+    effects, victims, _ = outcome
     placed = tuple((e.task, e.node) for e in (*effects.bound, *effects.pipelined) if e.job == job)
     summary = next((job_summary for job_summary in effects.jobs if job_summary.job == job), None)
     if not placed or summary is None or not summary.has_minimum:
@@ -141,7 +159,12 @@ def missing_action(
             # On fewer nodes the missing action is one of several causes and does not explain the Pending job.
             helps_most = 2 * helped_nodes > len(fits.node_fits) and not room_takers(fits).tasks
             is_first = helps_most and first.cause != Cause.GANG_DISCARD
-            return [finding, *findings] if is_first else [first, finding, *others]
+            if not is_first:
+                return [first, finding, *others]
+            shortage = next((one for one in findings if one.cause in no_node.SHORTAGES), first)
+            reason = f"{shortage.reason}, and {action} is not in {view.actions_field}"
+            headline = first_that_fits([finding.headline._replace(reason=reason), finding.headline])
+            return [replace(finding, headline=headline), *findings]
     if not untried:
         return None
     too_large = "the replay is too large for this answer; explain --prove runs it"

@@ -329,7 +329,7 @@ def vain_evictions(
     """Yields each pipelined pod with what refuses it its node even once these victims are gone."""
     from vcdebug.explain.pending.constraint_failures import lasting_failures  # slow to import, and seldom needed
 
-    return ((task, failure) for task in waiting for failure in lasting_failures(view, task, victims))
+    return lasting_failures(view, waiting, victims)
 
 
 def _node_names(tasks: Sequence[TaskInfo]) -> str:

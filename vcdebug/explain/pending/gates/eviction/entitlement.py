@@ -1,6 +1,7 @@
 """Whether the job may evict at all: starvation, preemptionPolicy Never, nominated nodes."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import PREEMPT
@@ -52,6 +53,9 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
     return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, advice, lines).with_additions(*room)
 
 
+NO_FREE_ROOM: Final = "No node has free room for"
+
+
 def room_facts(view: JobView, task: TaskInfo) -> list[str | Advice]:
     """A sentence about the nodes with free room for the task at the end of the cycle: that none has it, which have it,
     or the room in each HyperNode that a hard topology allows; advice about HyperNodes.
@@ -63,7 +67,7 @@ def room_facts(view: JobView, task: TaskInfo) -> list[str | Advice]:
     if fits.waiting_nodes and not fits.of_kind("pods", "short"):
         reason, names = fits.reason_histogram[0]
         return [f"No node fits {task.name}; {count_noun(len(names), 'node')}: {reason}."]
-    return [f"No node has free room for {task.name} ({amount_text.format_resource(task.init_resreq)})."]
+    return [f"{NO_FREE_ROOM} {task.name} ({amount_text.format_resource(task.init_resreq)})."]
 
 
 def _topology_finding(view: JobView, action: str, task: TaskInfo) -> Finding:

@@ -20,6 +20,7 @@ from vcdebug.plugins import PRIORITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import fits_without
 from vcdebug.recording.visits import NodeTry, TaskTry
+from vcdebug.releases.scheduling import VICTIMS_NOT_RESTARTED
 from vcdebug.snapshot.manifest import QUEUE_ANNOTATION, owner_names
 
 PLUGIN_ADVICE = "Check the arguments of plugin {plugin}, or disable it for this action."
@@ -53,11 +54,23 @@ def deciding_vote(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
     if calls is None or not answered:
         return None
     if not calls.outcome:
-        return answered[-1]
+        keeps_empty = view.recording.snapshot.release.has_older_form(VICTIMS_NOT_RESTARTED)
+        return (keeps_empty and _emptying_vote(answered)) or answered[-1]
     # Only the last tier counts: after an earlier tier without victims the next tier was asked.
     tier_votes = [vote for vote in answered if vote.tier == answered[-1].tier]
     too_few = (s for s in tier_votes if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
     return next(too_few, tier_votes[-1])
+
+
+def _emptying_vote(answered: Sequence[PluginAnswer]) -> PluginAnswer | None:
+    """The first answer that leaves nothing of the victims that earlier ones allow; up to v1.10 no tier starts over."""
+    allowed = frozenset[TaskKey]()
+    for vote in answered:
+        remaining = allowed.intersection(vote.result) if allowed else frozenset(vote.result)
+        if allowed and not remaining:
+            return vote
+        allowed = remaining
+    return None
 
 
 def protecting_plugins(view: JobView, node: NodeTry) -> list[str]:
@@ -72,9 +85,14 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     node, tier = votes[0][0], votes[0][1].tier
     _, all_votes = _question_and_answers(view, node)
     empty_votes = [vote for vote in all_votes if vote.tier < tier and not vote.result]
+    later = [vote.plugin for vote in all_votes if vote.tier > tier]
     priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
     advice = veto_reason.advice
     facts = [f"{veto_reason.text}.", *earlier_tier_facts(view.recording, empty_votes, tier)]
+    if later:
+        release, allowing = view.recording.snapshot.release.display_name(), verb_for(len(later), "allows")
+        undo = f"under {release} a later tier does not bring back what an earlier one protected"
+        facts.append(f"{join_names(later)} of a later tier {allowing} them, but {undo}.")
     if priority_reason is not None:
         facts.append(f"{priority_reason.text}.")
         advice = (*priority_reason.advice, *(advice if len([s for s in all_votes if s.tier == tier]) > 1 else ()))

@@ -177,3 +177,22 @@ def test_cards_that_suffice_or_are_fewer_than_asked_have_other_sentences() -> No
     few = of_cards(800, 1000, number=3)
     assert "3 asked, n1 has 2 cards" in few.full_text
     assert "qualify" not in few.full_text
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.12.2", "v1.13.3"])
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_node_without_cards_needs_no_device_plugin_where_another_node_has_some(
+    registered: bool, release: str
+) -> None:
+    host, waits = cards(1), asking("j-0", memory="500")
+    host["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = "Reported 2026-10-31 23:59:50"
+    if not registered:
+        del host["metadata"]["annotations"]["volcano.sh/node-vgpu-register"]
+    limits = {"volcano.sh/vgpu-number": "2", "volcano.sh/vgpu-memory": "500"}
+    waits["spec"]["containers"] = [{"name": "c", "resources": {"limits": limits, "requests": {"cpu": "1"}}}]
+    found = why(snapshot_at_release(sharing([host, node("n2")], pod_group("j"), waits), release))
+    lacks = "{} lacks annotation volcano.sh/node-vgpu-register"
+    assert registered is not (lacks.format("n1") in found.full_text)
+    assert registered is ("2 asked, n1 has 1 card" in found.full_text)
+    assert lacks.format("n2") not in found.full_text
+    assert not any("Run Volcano's own device plugin on n2" in words for words in found.advice_texts)

@@ -15,6 +15,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.loader import load_snapshot
 
 SCHEDULED = ("places", "pipelined", "evicted", "admitted")
@@ -223,3 +224,43 @@ def test_a_pod_behind_a_failed_one_names_it_and_reclaim_that_met_the_minimum_was
     behind = "allocate ended the job's turn at job-11-master-0, which fits no node, and did not reach job-11-master-1"
     assert behind == reasons["not-tried"]
     assert "it has its minMember (0 ready, 1 pipelined, minMember 1)" in reasons["not-starving"]
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.13.3", "v1.15.1"])
+@pytest.mark.parametrize(
+    ("resource", "has", "used", "words"),
+    [
+        ("nvidia.com/gpu", "3", "4", "it asks 1 nvidia.com/gpu; pods on n1 hold 1 more than it has (2 short)."),
+        ("cpu", "3", "3500m", "it asks 1 cpu; pods on n1 hold 0.5 more than it has (1.5 short)."),
+        ("nvidia.com/gpu", "4", "4", "it asks 1 nvidia.com/gpu; n1 has 0 free (1 short)."),
+    ],
+)
+def test_a_node_that_lost_devices_below_what_its_pods_hold_is_not_said_to_have_none_free(
+    release: str, resource: str, has: str, used: str, words: str
+) -> None:
+    sizes = ({"cpu": "1", resource: amount} for amount in (used, "1"))
+    runs, waits = (pod(f"{name}-0", name, requests=size) for name, size in zip(("a", "j"), sizes, strict=True))
+    runs["spec"]["nodeName"], runs["status"]["phase"] = "n1", "Running"
+    full = node("n1", cpu="8")
+    full["status"]["allocatable"][resource] = has
+    conf = conf_of("gang", "predicates", actions="allocate")
+    snapshot = cluster(full, pod_group("a", phase="Running"), runs, pod_group("j"), waits, conf=conf)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    assert words in found.sentence
+
+
+@pytest.mark.parametrize("idle", [0, 1])
+def test_nodes_without_the_resource_are_named_behind_those_that_have_it(idle: int) -> None:
+    """Most nodes of a cluster have no GPU; why those with some do not fit stands first."""
+    plain = [node(f"n{number}") for number in range(3)]
+    card = node("g1", **{"nvidia.com/gpu": "1"})
+    runs = (
+        [pod_group("r", phase="Running"), pod("r-0", "r", on="g1", requests={"nvidia.com/gpu": "1"})]
+        if not idle
+        else []
+    )
+    asked = pod("j-0", "j", requests={"nvidia.com/gpu": str(1 + idle)})
+    conf = conf_of("gang", "predicates", actions="allocate")
+    found = explain_by_name(replay_cycle(cluster(*plain, card, *runs, pod_group("j"), asked, conf=conf)), "default/j")
+    kind = "too small (nvidia.com/gpu)" if idle else "Insufficient nvidia.com/gpu"
+    assert f"1 {kind}, 3 without nvidia.com/gpu" in found.full_text or idle

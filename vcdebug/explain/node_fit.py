@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -133,7 +133,7 @@ class NodeFits:
 
     @property
     def reason_histogram(self) -> Histogram[NodeName]:
-        """Reason and its nodes, most frequent first."""
+        """Reason and its nodes, most frequent first, but nodes without the resource at all last."""
         return self._table.reason_histogram
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
@@ -300,12 +300,15 @@ class NodeFit(NamedTuple):
             return objections
         unprovided = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
         if unprovided:
-            return f"without {' and '.join(unprovided)}"
+            return f"{WITHOUT}{' and '.join(unprovided)}"
         if self.kind == "too small":
             return f"too small ({', '.join(name for name, _ in self.short)})"
         if self.short:
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
+
+
+WITHOUT: Final = "without "
 
 
 class FitTable:
@@ -342,7 +345,9 @@ class FitTable:
     @cached_property
     def reason_histogram(self) -> Histogram[NodeName]:
         """Reason and its nodes, most frequent first."""
-        return histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
+        reasons = histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
+        # Most nodes of a cluster may have no GPU: why the others do not fit is what a reader looks for.
+        return sorted(reasons, key=lambda one: one[0].startswith(WITHOUT))
 
 
 class NodeIdle(Struct, frozen=True):

@@ -404,9 +404,12 @@ def _nearest_words(fits: NodeFits, node: NodeFit, has: str) -> NearestNode:
     also_short = f"also short: {amount_text.join_named_amounts(further)}" if further else ""
     if len(fits.node_fits) > 1 and all(each.future_idle.get(name) <= 0 for each in fits.node_fits):
         return NearestNode(request, f"none is free{f' ({also_short})' if further else ''}")
-    free = max(node.future_idle.get(name), 0.0)
-    nearest = f"{node.name} comes closest with" if free and len(fits.node_fits) > 1 else f"{node.name} {has}"
+    free = node.future_idle.get(name)
     short = "; ".join(filter(None, (f"{amount_text.format_amount(name, missing)} short", also_short)))
+    if free < 0:
+        over = amount_text.format_amount(name, -free)
+        return NearestNode(request, f"pods on {node.name} hold {over} more than it has ({short})")
+    nearest = f"{node.name} comes closest with" if free and len(fits.node_fits) > 1 else f"{node.name} {has}"
     return NearestNode(request, f"{nearest} {amount_text.format_amount(name, free)} free ({short})")
 
 

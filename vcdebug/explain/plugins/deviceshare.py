@@ -211,8 +211,10 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # Newer releases place pods there nevertheless, but no device plugin gives them a card.
     repairs = len(unregistered) == len(fits.node_fits)
     counting = [node for node in unregistered if _counted_cards(node)]
+    manifests = (fits.view.session.nodes[node.name].manifest for node in fits.node_fits)
+    has_registered = any(REGISTER_ANNOTATION in annotations_of(manifest) for manifest in manifests)
     # Nodes without such cards need no device plugin where others have some.
-    for node in counting or unregistered:
+    for node in counting or (() if has_registered else unregistered):
         foreign = [key for key in annotations_of(node.manifest) if key.startswith(HAMI_PREFIX) and "register" in key]
         instead = f"; it has {join_names(foreign)}, which another device plugin writes" if foreign else ""
         words = f"Run Volcano's own device plugin on {node.name}, and no other one."

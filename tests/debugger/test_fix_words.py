@@ -134,6 +134,20 @@ def test_pods_of_a_gang_that_ran_are_left_to_their_controller(running: int) -> N
     assert f"{verb} the 2 missing pods of the gang (like j-0)" in found
 
 
+@pytest.mark.parametrize(
+    ("reason", "warned"),
+    [("OutOfcpu", True), ("UnexpectedAdmissionError", True), ("Evicted", False), ("Error", False), ("", False)],
+)
+def test_a_pod_that_a_kubelet_has_rejected_is_not_promised_a_start_on_its_node(reason: str, warned: bool) -> None:
+    failed, *_ = pods("j", 1, on="n1", phase="Failed")
+    failed["status"]["reason"] = reason
+    owner = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "name": "w", "uid": "w", "controller": True}
+    failed["metadata"]["ownerReferences"] = [owner]
+    found = proven(cluster(node("n1"), pod_group("j"), failed, conf=CONF), "default/j")
+    words = next(one for one in found if one.startswith("Have the controller recreate the 1 missing pod"))
+    assert warned is words.endswith("(like j-0; the kubelet of n1 rejected it and can do so again)")
+
+
 @pytest.mark.parametrize(("plugin", "cpu", "is_behind"), [("overcommit", "8", True), ("proportion", "16", False)])
 def test_smaller_min_resources_rank_behind_a_node_if_later_pods_lack_room(
     plugin: str, cpu: str, is_behind: bool

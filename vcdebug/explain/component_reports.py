@@ -236,7 +236,7 @@ def _event_sentence(recording: Recording, event: Manifest) -> str:
 # Pods that a kubelet does not start, or has rejected
 
 KUBELET_EVICTED: Final = "Evicted"
-_KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError", KUBELET_EVICTED)
+KUBELET_REJECTIONS = ("OutOf", "UnexpectedAdmissionError", "NodeAffinity", "TopologyAffinityError", KUBELET_EVICTED)
 """Beginnings of reasons with which a kubelet rejects, or ends, a pod that was bound to its node."""
 _DEVICES_GONE: Final = re.compile(r"devices unavailable for (\S+?)\. Requested: (\d+), Available: (\d+)")
 STARTING: Final = ("ContainerCreating", "PodInitializing")
@@ -258,7 +258,7 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
     status = status_of(pod.manifest)
     reason, message = str(status.get("reason") or ""), str(status.get("message") or "")[:MAX_MESSAGE].rstrip(".")
     facts = (f'The status of {pod.name} says: "{message}".',) if message else ()
-    if not reason.startswith(_KUBELET_REJECTIONS) or not pod.node_name:
+    if not reason.startswith(KUBELET_REJECTIONS) or not pod.node_name:
         return PodFailure(pod.name, reason, facts)
     own, pods = recording.snapshot.flags.scheduler_names, map(Pod, recording.snapshot.objects_of("Pod"))
     neighbours = [other for other in pods if other.node_name == pod.node_name and other.key != pod.key]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, join_names, verb_for
 from vcdebug.explain.answer import Cause, Flaw
+from vcdebug.explain.component_reports import KUBELET_EVICTED, KUBELET_REJECTIONS
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -113,7 +114,11 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
         # By hand only where no controller is known, nor pods that it has created before.
         is_controlled = bool(job.count_tasks(*RUNNING_STATUSES) or owners_of(model.manifest))
         verb = "have the controller recreate" if is_controlled else "create"
-        words = f"{verb} the {count_noun(missing, 'missing pod')} of {subject} (like {model.name})"
+        # What a kubelet counts, such as devices, no replay knows.
+        reason = str(status_of(model.manifest).get("reason") or "")
+        again = reason.startswith(KUBELET_REJECTIONS) and reason != KUBELET_EVICTED
+        rejected = f"; the kubelet of {model.node_name} rejected it and can do so again" if again else ""
+        words = f"{verb} the {count_noun(missing, 'missing pod')} of {subject} (like {model.name}{rejected})"
         if rolling_update(JobView(situation.recording, job.uid)):
             words = MORE_SURGE
         quota_amounts = resourcequota.pod_quota_amounts(model)

@@ -30,8 +30,16 @@ def test_ask_with_json_prints_a_document() -> None:
 
 
 def test_a_question_without_its_subject_says_what_to_name() -> None:
-    code, _, err = call(["ask", "evicted", BLOCKED])
-    assert (1, "vcdebug: ask evicted needs a subject; name a pod\n") == (code, err)
+    code, _, err = call(["ask", "victim", BLOCKED])
+    assert (1, "vcdebug: ask victim needs a subject; name a pod\n") == (code, err)
+
+
+def test_evictions_without_a_pod_are_those_of_the_cycle() -> None:
+    evicted = json.loads(call(["run", "preempt-works", "--json"])[1])["evicted"]
+    listed = json.loads(call(["ask", "evicted", "preempt-works", "--json"])[1])
+    assert [each["pod"] for each in listed["evicted"]] == [each["task"] for each in evicted]
+    assert f"{len(evicted)} pods are evicted in this cycle." == listed["sentence"]
+    assert "No pod is evicted in this cycle." in call(["ask", "evicted", BLOCKED])[1]
 
 
 WAITS = "tests/scenarios/clusters/2221-idle-cluster-full-queue.yaml"

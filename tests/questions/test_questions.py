@@ -382,7 +382,7 @@ def test_the_next_job_is_the_one_after_the_cycle_and_not_the_one_before_it() -> 
 def test_a_node_whose_victims_have_the_same_priority_is_not_named_as_milder() -> None:
     low = [
         part
-        for name in ("a", "b")
+        for name in ("a", "b", "shut")
         for part in (pod_group(name, priority_class="low"), *pods(name, 1, cpu="6", on=f"n-{name}", priority=1))
     ]
     classes = [priority_class("low", 1), priority_class("high", 10)]
@@ -463,16 +463,18 @@ def test_a_pod_that_is_no_victim_says_why(changed: dict[str, Any], why: str | No
 def test_a_pod_on_a_node_that_was_not_searched_is_said_to_be_so() -> None:
     running = [
         part
-        for name in ("a", "b")
+        for name in ("a", "b", "shut")
         for part in (pod_group(name, priority_class="low"), *pods(name, 1, cpu="6", on=f"n-{name}", priority=1))
     ]
     waiting = [pod_group("high", priority_class="high"), *pods("high", 1, cpu="6", priority=10)]
     classes = [priority_class("low", 1), priority_class("high", 10)]
-    recording = replay_cycle(cluster(node("n-a"), node("n-b"), *classes, *running, *waiting, conf=PREEMPT))
+    machines = [node("n-a"), node("n-b"), node("n-shut", unschedulable=True)]
+    recording = replay_cycle(cluster(*machines, *classes, *running, *waiting, conf=PREEMPT))
     (victim,) = {one.victim for one in planned_evictions(recording)}
-    spared = "b" if victim == "default/a-0" else "a"
-    line = f"preempt looked for victims for default/high-0, but not on n-{spared}."
-    assert (line,) == explain_victim_choice(recording, f"{spared}-0").lines
+    chosen, spared = ("a", "b") if victim == "default/a-0" else ("b", "a")
+    line = "preempt looked for victims for default/high-0, but not on n-{}: {}."
+    for name, why in ((spared, f"n-{chosen} was enough"), ("shut", "node(s) were unschedulable")):
+        assert (line.format(name, why),) == explain_victim_choice(recording, f"{name}-0").lines
 
 
 def test_an_eviction_in_vain_says_how_many_pods_found_room() -> None:

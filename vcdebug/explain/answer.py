@@ -460,10 +460,12 @@ class NamedQuestion(Struct, frozen=True):
     """Kinds of subjects: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
     answer: Callable[[Recording, str], QuestionReply]
     """Answers the question about a subject by name; raises NotFoundError if no object has this name."""
+    is_also_general: bool = False
+    """Whether it can be asked without a subject, about the whole cycle."""
 
     def require_subject(self, subject: str) -> None:
         """Raise VcdebugError without a subject, where the question needs one."""
-        if self.subject_kinds and not subject and self.name != "next":
+        if self.subject_kinds and not subject and not self.is_also_general:
             kinds = ", ".join(self.subject_kinds[:-1])
             words = f"{kinds} or {self.subject_kinds[-1]}" if kinds else self.subject_kinds[-1]
             raise VcdebugError(f"ask {self.name} needs a subject", f"name a {words}")

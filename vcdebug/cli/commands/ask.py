@@ -45,7 +45,7 @@ class AskCommand(Command):
             SNAPSHOT  {arguments.SNAPSHOT_HELP}
             SUBJECT   a pod; for node and refused also POD NODE; for holders also a job, node/NAME, queue/NAME,
                       port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE; for when also a job; for next a queue
-                      (default: all queues)
+                      (default: all queues); evicted without a subject lists every evicted pod
             """,
             {"SUBJECT": {"nargs": "*"}},
         )

@@ -351,4 +351,4 @@ def _order_sheet(title: str, recording: Recording, seq: Seq, kind: ElementKind, 
     return ReplySheet(title, ("#", kind, "ordered by"), tuple(rows))
 
 
-NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), find_next_job)
+NEXT_QUESTION = NamedQuestion("next", "Which job is next", ("queue",), find_next_job, is_also_general=True)

@@ -15,6 +15,7 @@ from vcdebug.explain.decisions.votes import (
     victim_choice_before,
 )
 from vcdebug.explain.job_view import ExplainSubject, NotFoundError, find_subject, view_of
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import OrderComparison, OrderStep, order_of, pop_kind, sibling_pops
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.unread_settings import lost_pod_facts
@@ -34,7 +35,9 @@ MOST_SEARCHES = 50
 
 
 def explain_eviction(recording: Recording, word: str) -> QuestionReply:
-    """The reply about the pod's eviction that was carried out, else about the last planned one."""
+    """Why the pod was evicted, or was to be; without a name the cycle's evictions."""
+    if not word:
+        return _list_evictions(recording)
     pod = find_pod(recording, word)
     eviction = evictions.eviction_of(recording, pod)
     if eviction is None:
@@ -55,6 +58,16 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
     lines = (*first, *bundle, *others, *in_vain, gain, *keeping)
     evidence, data = tuple(_eviction_evidence(eviction, decision)), _eviction_json(eviction, decision, gain)
     return QuestionReply(_eviction_sentence(eviction), lines, sheets, evidence, data)
+
+
+def _list_evictions(recording: Recording) -> QuestionReply:
+    done = evictions.carried_out(recording)
+    count = f"{count_noun(len(done), 'pod')} {verb_for(len(done), 'is')}" if done else "No pod is"
+    titles, by = ("pod", "node", "by", "for", "event#"), [one.preemptor or one.requester for one in done]
+    rows = [(one.victim, one.node, one.action, who, str(one.seq)) for one, who in zip(done, by, strict=True)]
+    sheets = (ReplySheet("evictions", titles, tuple(rows)),) if rows else ()
+    data = {"evicted": [{"pod": one.victim, "node": one.node, "action": one.action, "event": one.seq} for one in done]}
+    return QuestionReply(f"{count} evicted in this cycle.", sheets=sheets, data=data)
 
 
 def _reported_lines(recording: Recording, pod: TaskKey) -> list[str]:
@@ -130,9 +143,21 @@ def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
     skips = [skipped_victim(recording, victim_filter, victim) for victim_filter in filters]
     if None in skips:
         action, asker = searches[skips.index(None)]
-        return f"{action} looked for victims for {asker}, but not on {victim.node_name or 'its node'}."
+        return f"{action} looked for victims for {asker}, but not on {_unsearched_words(recording, asker, victim)}."
     (action, asker), skip = searches[0], skips[0]
     return f"{action} looked for victims for {asker}, but takes no pods {skip.text if skip is not None else ''}."
+
+
+def _unsearched_words(recording: Recording, asker: TaskKey, victim: TaskInfo) -> str:
+    """A pod's node, with why the search for another pod's victims left it out, as far as the nodes show it."""
+    node, task = victim.node_name, task_of(recording, asker)
+    if not node:
+        return "its node"
+    view = view_of(recording, find_subject(recording, asker))
+    fit = next(iter(NodeFits(view, task, len(recording), (node,)).node_fits), None)
+    if fit is not None and fit.kind in ("unresolvable", "too small"):
+        return f"{node}: {fit.reason}"
+    return f"{node}: {task.node_name} was enough" if task.node_name else node
 
 
 def _loss_lines(recording: Recording, pod: TaskKey) -> tuple[Sequence[str], Sequence[str]]:
@@ -241,7 +266,9 @@ def _eviction_json(eviction: evictions.Eviction, decision: VictimDecision | None
     }
 
 
-EVICTED_QUESTION = NamedQuestion("evicted", "Why was this pod evicted", ("pod",), explain_eviction)
+EVICTED_QUESTION = NamedQuestion(
+    "evicted", "Why was this pod evicted", ("pod",), explain_eviction, is_also_general=True
+)
 
 
 def explain_victim_choice(recording: Recording, word: str) -> QuestionReply:

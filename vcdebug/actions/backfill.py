@@ -7,6 +7,7 @@ from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.placement import PredicateHelper, predicate_for_allocate_action, shard_groups
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.scoring import prioritize_nodes, select_best
 from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import FitErrors
@@ -21,7 +22,7 @@ class Backfill(Action):
     """Binds best-effort tasks directly, without a statement and without checking idle resources."""
 
     name = "backfill"
-    places = True
+    facts = ActionFacts(places=True)
 
     def execute(self, ssn: Session) -> None:
         """Collect all tasks in order, then place one by one. Upstream: actions/backfill.Execute."""

@@ -3,6 +3,7 @@
 from vcdebug.framework.action import Action, QueuedJobs
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod_group import INQUEUE
@@ -12,7 +13,7 @@ class Enqueue(Action):
     """Moves PodGroups from Pending to Inqueue if the plugins permit it, queue by queue."""
 
     name = "enqueue"
-    admits = True
+    facts = ActionFacts(admits=True)
 
     def execute(self, ssn: Session) -> None:
         """Pop queues until none has a pending job left. Upstream: actions/enqueue.Execute."""

@@ -22,6 +22,7 @@ from vcdebug.framework.go_sort import sort_slice_stable
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, JOB_PIPELINED, OVERUSED, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.plugin_answers import EvictionContext, EvictionKind
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
@@ -40,7 +41,7 @@ class GangEviction(ABC):
     """The common part of both actions: evicts bundles of victims in a domain until a starving gang fits there."""
 
     name: ClassVar[str]
-    places = evicts = by_gang = True
+    facts: ClassVar[ActionFacts] = ActionFacts(places=True, evicts=True, by_gang=True)
     arguments: Arguments
     kind: ClassVar[EvictionKind]
 
@@ -210,7 +211,7 @@ class GangReclaim(GangEviction, action.Action):
     """
 
     name = GANG_RECLAIM
-    across_queues = True
+    facts = ActionFacts(places=True, evicts=True, by_gang=True, across_queues=True)
     kind = EvictionKind.GANG_RECLAIM
 
     def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:

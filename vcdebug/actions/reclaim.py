@@ -11,6 +11,7 @@ from vcdebug.framework.action import Action, collect_starving, is_starving, pend
 from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.job import JobInfo
@@ -39,7 +40,7 @@ class Reclaim(Action):
     """Reclaims resources from queues that have more than they deserve."""
 
     name = "reclaim"
-    places = evicts = across_queues = evicts_copies = True
+    facts = ActionFacts(places=True, evicts=True, across_queues=True, evicts_copies=True)
 
     victim_filter = staticmethod(victim_filter)
 
@@ -174,7 +175,7 @@ class ReclaimAtOnce(Action):
     """The older form, without statement and gang: evicted tasks stay evicted, whether or not that helped."""
 
     name = "reclaim"
-    places = evicts = across_queues = evicts_copies = True
+    facts = ActionFacts(places=True, evicts=True, across_queues=True, evicts_copies=True)
     victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:

@@ -3,6 +3,7 @@
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import VICTIM_TASKS
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
 from vcdebug.model.task import TaskStatus
@@ -14,7 +15,7 @@ class Shuffle(Action):
     """Evicts each task that a plugin names at once: without statement and gang protection, in the order of a Go map."""
 
     name = "shuffle"
-    evicts = True
+    facts = ActionFacts(evicts=True)
 
     def execute(self, ssn: Session) -> None:
         """Ask the plugins about all running tasks, then evict. Upstream: actions/shuffle.Execute."""

@@ -228,6 +228,13 @@ def with_flaw(flaw: Flaw, facts: Iterable[str]) -> Iterator[str | Flaw]:
         yield flaw
 
 
+class AdvisedFact(NamedTuple):
+    """What the snapshot shows, as a sentence or a clause, and the advice that follows from it."""
+
+    fact: str
+    advice: Advice
+
+
 class CauseHeadline(NamedTuple):
     """The first line of an answer: the object, its state, and the cause with its numbers.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm, CauseHeadline, first_that_fits
+from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact, CauseHeadline, first_that_fits
 from vcdebug.explain.job_view import OPERATORS, ExplainSubject, Operator
 from vcdebug.explain.pending.placement_constraints import kubelet_count_facts, unbound_claims
 from vcdebug.grouping import group_by_key
@@ -118,14 +118,7 @@ KNOWN_REPORTS: Final = tuple(KnownReport(*lines) for lines in zip(*[iter(_REPORT
 """Known messages, the most specific first: for each its pattern, cause and advice."""
 
 
-class KnownCause(NamedTuple):
-    """The cause that a known message states, and what helps."""
-
-    cause: str
-    advice: Advice
-
-
-def reports_about(recording: Recording, subject: ExplainSubject) -> list[tuple[Manifest, KnownCause | None]]:
+def reports_about(recording: Recording, subject: ExplainSubject) -> list[tuple[Manifest, AdvisedFact | None]]:
     """The latest event of other components for each reason, about a job, its pods and owners; known ones first.
 
     None for a message that is not in KNOWN_REPORTS.
@@ -135,7 +128,7 @@ def reports_about(recording: Recording, subject: ExplainSubject) -> list[tuple[M
         (one, _known_cause(recording, str(one.get("message") or ""), object_in(one.get("involvedObject"))))
         for one in _events_about(recording, subject, of_scheduler=False)
     ]
-    by_reason: dict[object, tuple[Manifest, KnownCause | None]] = {}
+    by_reason: dict[object, tuple[Manifest, AdvisedFact | None]] = {}
     for event, known in sorted(reports, key=lambda report: report[1] is None):
         by_reason.setdefault(event.get("reason"), (event, known))
     return list(by_reason.values())
@@ -157,12 +150,12 @@ def scheduler_events(recording: Recording, subject: ExplainSubject) -> list[Mani
     return _events_about(recording, subject, of_scheduler=True)
 
 
-def known_report(recording: Recording, subject: ExplainSubject) -> KnownCause | None:
+def known_report(recording: Recording, subject: ExplainSubject) -> AdvisedFact | None:
     """The cause and the advice of the first event about a job that KNOWN_REPORTS has; None if it has none."""
     return next((known for _, known in reports_about(recording, subject) if known is not None), None)
 
 
-def _known_cause(recording: Recording, message: str, subject: JsonObject) -> KnownCause | None:
+def _known_cause(recording: Recording, message: str, subject: JsonObject) -> AdvisedFact | None:
     """The cause and the advice of a known message about an object; None for an unknown one."""
     text = " ".join(message[:MAX_SEARCHED].replace('\\"', '"').split())
     # Compiled here, where a report is read, since most snapshots have none.
@@ -177,7 +170,7 @@ def _known_cause(recording: Recording, message: str, subject: JsonObject) -> Kno
     words = {"namespace": namespace, "describe": _describe_command(namespace, name), "silent": SILENT_WEBHOOK}
     words |= {key: part[:MAX_MESSAGE].rstrip(".") for key, part in found.groupdict().items()}
     advice = known.advice.replace("{remake}", _remade_group_advice(creator))
-    return KnownCause(known.cause.format(**words), Advice.from_outside(advice.format(creator=creator, **words)))
+    return AdvisedFact(known.cause.format(**words), Advice.from_outside(advice.format(creator=creator, **words)))
 
 
 def _remade_group_advice(creator: str) -> str:
@@ -391,13 +384,13 @@ def controller_pods(recording: Recording, kind: str) -> list[Pod]:
     return found
 
 
-def controller_fault(recording: Recording, kind: str) -> KnownCause | None:
+def controller_fault(recording: Recording, kind: str) -> AdvisedFact | None:
     """The cause and the advice if the controller of a kind has pods in the snapshot and none of them runs."""
     faults = [(pod, down_words(pod)) for pod in controller_pods(recording, kind)]
     if not faults or not all(words for _, words in faults):
         return None
     pod, words = faults[-1]
-    return KnownCause(f"its controller does not run: pod {pod.key} {words}", crash_advice(pod))
+    return AdvisedFact(f"its controller does not run: pod {pod.key} {words}", crash_advice(pod))
 
 
 def crash_advice(pod: Pod) -> Advice:

@@ -16,6 +16,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.plugin_answers import PluginError
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.framework.subject import CandidateTasks
 from vcdebug.model.fit_errors import FitErrors
@@ -37,21 +38,7 @@ class Action(ABC):
     later_arguments: ClassVar[Mapping[str, Change]] = {}
     """Arguments that a release does not read while the older form of the change is in force."""
 
-    # What the action does: `facts_of` reads these attributes, and explanations identify actions by them.
-    admits: ClassVar[bool] = False
-    """Whether the action admits PodGroups (Pending → Inqueue)."""
-    places: ClassVar[bool] = False
-    """Whether the action gives pods a node, by allocating or pipelining them."""
-    evicts: ClassVar[bool] = False
-    """Whether the action may evict pods."""
-    by_gang: ClassVar[bool] = False
-    """Whether the action evicts in a domain for a whole gang at once, instead of pod by pod and node by node."""
-    across_queues: ClassVar[bool] = False
-    """Whether the victims are pods of other queues; otherwise they are pods of the preemptor's queue."""
-    within_jobs: ClassVar[bool] = False
-    """Whether the action visits each job a second time, to evict pods of that same job."""
-    evicts_copies: ClassVar[bool] = False
-    """Whether the action evicts copies of tasks, so that the session's own objects of running pods do not change."""
+    facts: ClassVar[ActionFacts] = ActionFacts()
 
     @staticmethod
     def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, /, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004

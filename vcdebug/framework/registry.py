@@ -27,15 +27,22 @@ def resolve_reference(reference: str) -> Any:  # Any: the caller knows the class
 
 
 class ActionFacts(Struct, frozen=True):
-    """What an action does, as its class declares it; fields and defaults are those of framework/action.Action."""
+    """What an action does; explanations identify actions by these facts, not by name."""
 
     admits: bool = False
+    """Whether the action admits PodGroups (Pending → Inqueue)."""
     places: bool = False
+    """Whether the action gives pods a node, by allocating or pipelining them."""
     evicts: bool = False
+    """Whether the action may evict pods."""
     by_gang: bool = False
+    """Whether the action evicts in a domain for a whole gang at once, instead of pod by pod and node by node."""
     across_queues: bool = False
+    """Whether the victims are pods of other queues; otherwise they are pods of the preemptor's queue."""
     within_jobs: bool = False
+    """Whether the action visits each job a second time, to evict pods of that same job."""
     evicts_copies: bool = False
+    """Whether the action evicts copies of tasks, so that the session's own objects of running pods do not change."""
 
     @property
     def evicts_by_pod(self) -> bool:
@@ -50,15 +57,8 @@ class ActionFacts(Struct, frozen=True):
 
 def facts_of(actions: Registry, name: str) -> ActionFacts:
     """What an action does, after importing its module; all False for an unknown name."""
-    return _facts_at(actions[name]) if name in actions else ActionFacts()
-
-
-@cache
-def _facts_at(reference: str) -> ActionFacts:
-    kind = resolve_reference(reference)
-    return ActionFacts(
-        kind.admits, kind.places, kind.evicts, kind.by_gang, kind.across_queues, kind.within_jobs, kind.evicts_copies
-    )
+    facts: ActionFacts = resolve_reference(actions[name]).facts if name in actions else ActionFacts()
+    return facts
 
 
 def registry_for(

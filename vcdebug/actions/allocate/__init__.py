@@ -7,6 +7,7 @@ from vcdebug.actions.allocate.tasks import TaskPlacement, is_placeable, is_ready
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
@@ -21,7 +22,7 @@ class Allocate(Action):
     """Visits queues and jobs in order; each visit has its own statement, which is committed if the job is ready."""
 
     name = "allocate"
-    places = True
+    facts = ActionFacts(places=True)
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""

@@ -23,6 +23,7 @@ from vcdebug.framework.hooks import HYPER_NODE_ORDER, JOB_PIPELINED, JOB_READY
 from vcdebug.framework.order import PriorityQueue, Worksheet, build_worksheet, task_queue
 from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import BestEvent, Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.scoring import best_with_score
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -48,7 +49,7 @@ class RetryingAllocate(Action):
     """The older form: a job has one heap of tasks for the whole action; a task that was tried is not tried again."""
 
     name = "allocate"
-    places = True
+    facts = ActionFacts(places=True)
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""

@@ -13,6 +13,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -40,7 +41,7 @@ class Preempt(Action):
     """Preempts between the jobs of a queue first, then within each job."""
 
     name = "preempt"
-    places = evicts = within_jobs = evicts_copies = True
+    facts = ActionFacts(places=True, evicts=True, within_jobs=True, evicts_copies=True)
     later_arguments = {TOPOLOGY_AWARE_KEY: scheduling.TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:

@@ -12,7 +12,16 @@ from msgspec.structs import replace
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, format_age, format_resource, join_names, shorten_end, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import MAX_LINE_LENGTH, Advice, AdviceHarm, Cause, CauseHeadline, Explanation, Flaw
+from vcdebug.explain.answer import (
+    MAX_LINE_LENGTH,
+    Advice,
+    AdviceHarm,
+    AdvisedFact,
+    Cause,
+    CauseHeadline,
+    Explanation,
+    Flaw,
+)
 from vcdebug.explain.component_reports import scheduler_events
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
@@ -79,8 +88,8 @@ def add_contradictions(recording: Recording, subject: ExplainSubject, explanatio
         )
     advised = explanation.advised
     if unseen is not None:
-        finding = replace(finding, facts=(*finding.facts[:1], unseen[0], *finding.facts[1:]))
-        advised = (unseen[1], *advised)
+        finding = replace(finding, facts=(*finding.facts[:1], unseen.fact, *finding.facts[1:]))
+        advised = (unseen.advice, *advised)
     elif contradiction is not None:
         but = f", but {contradiction.state}" if contradiction.state else ""
         headline = finding.headline._replace(state=f"{finding.headline.state}{but}")
@@ -119,8 +128,8 @@ def _compare_advice() -> Advice:
     return Advice.from_outside(words, AdviceHarm.CLUSTER)
 
 
-def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if a node that --node-selector leaves out has room for the Pending pod; else None."""
+def _unseen_node(view: JobView) -> AdvisedFact | None:
+    """The fact, if a node that --node-selector leaves out has room for the Pending pod; else None."""
     selector, task = view.recording.snapshot.flags.node_selector, view.blocked_task
     if not selector or task is None:
         return None
@@ -129,7 +138,7 @@ def _unseen_node(view: JobView) -> tuple[str, Advice] | None:
             flag, (key, _, value) = f"--node-selector={','.join(selector)}", selector[0].partition(":")
             edit = f"Node/{name}:metadata.labels[{key}]={value}"
             advice = Advice.cluster_admin(f"Label {name} {key}={value}, or change the scheduler's {flag}.", edit)
-            return f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice
+            return AdvisedFact(f"{name} has room for {task.name}, but this scheduler leaves it out: {flag}.", advice)
     return None
 
 
@@ -244,8 +253,8 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
             for doubt in _plugin_doubts(view, EXTENDER):
                 why, advice = doubt.facts[0], doubt.advice[0]
             if unbound is not None:
-                why = f"It is placed each time, and then its volume is awaited in vain: {unbound[0]}."
-                advice = unbound[1]
+                why = f"It is placed each time, and then its volume is awaited in vain: {unbound.fact}."
+                advice = unbound.advice
             yield _refused(age, f'about {task.name}: "{quoted}"', why, advice)
 
 
@@ -338,7 +347,7 @@ _PLUGIN_DOUBTS: Final = {
     DEVICESHARE: ("with no memory of its card", "vcdebug.explain.plugins.deviceshare:uncounted_shares"),
     EXTENDER: ("the extender may reject it", "vcdebug.explain.plugins.extender:missing_answers"),
 }
-"""Plugin → words after the state, and the function that yields (fact, advice); loaded where it is configured."""
+"""Plugin → words after the state, and the function that yields what is open; loaded where it is configured."""
 
 
 def _plugin_doubts(view: JobView, *only: str) -> Iterator[_Contradiction]:

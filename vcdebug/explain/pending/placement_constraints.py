@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, format_named_amount, join_names
 from vcdebug.errors import closest_name
-from vcdebug.explain.answer import Advice, AdviceHarm
+from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
@@ -440,8 +440,8 @@ def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState
     return plugin.claim_filter, state if isinstance(state, ClaimState) else None
 
 
-def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]:
-    """Yields (cause, advice) for each claim of a pod that has no volume."""
+def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[AdvisedFact]:
+    """Yields each claim of a pod that has no volume."""
     names = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
     for claim in [one for one in snapshot.objects_of("PersistentVolumeClaim") if key_of(one) in names]:
         if spec_of(claim).get("volumeName"):
@@ -455,12 +455,12 @@ def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[tuple[str, Advice]]
             writes = "the scheduler writes it when it binds a pod"
             check = f"{writes}: its ClusterRole must allow to update persistentvolumeclaims"
             words = f"{lacks}; {check}, and the pod template must state no nodeName."
-            yield cause, Advice.from_outside(words)
+            yield AdvisedFact(cause, Advice.from_outside(words))
             continue
         provisioner = str(found.get("provisioner") or "")
         maker = f"provisioner {provisioner}" if provisioner else f"the provisioner of StorageClass {class_name}"
         advice = f"Find out why {maker} makes none: kubectl -n {pod.namespace} describe pvc {name}"
-        yield cause, Advice.from_outside(advice)
+        yield AdvisedFact(cause, Advice.from_outside(advice))
 
 
 _NODE_FULL: Final = re.compile(r"enough resource: (\S+), requested: \d+, used: (\d+)")

@@ -127,7 +127,7 @@ def _absence(recording: Recording) -> _Fault | None:
     namespace, _, short = name.partition("/")
     advice = Advice.from_outside(f"See why: kubectl -n {namespace} describe replicaset {short}", AdviceHarm.CLUSTER)
     if known:
-        facts += [f"{capitalize_first(known.cause)}.", *event_facts(recording, subject)[:1]]
+        facts += [f"{capitalize_first(known.fact)}.", *event_facts(recording, subject)[:1]]
         advice = known.advice
     return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice.as_repair())
 

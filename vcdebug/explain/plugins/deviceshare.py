@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm
+from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, card_shortage, npu_parts_request
@@ -306,8 +306,8 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield ConstraintFailure(text, (free, less) if is_used else (less,))
 
 
-def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advice]]:
-    """Yields (clause, advice) where the release takes one card's memory as the request for all of a container."""
+def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[AdvisedFact]:
+    """Yields the clause where the release takes one card's memory as the request for all of a container."""
     release, task = fits.view.recording.snapshot.release, fits.task
     ledgers = node.devices.values() if release.has_older_form(VGPU_MEMORY_PERCENTAGE) else ()
     for ledger in (one for one in ledgers if isinstance(one, VgpuLedger) and one.has_device_request(task.pod)):
@@ -324,7 +324,7 @@ def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[tuple[str, Advic
             have = f"{count_noun(request.number, 'card')} of {node.name} {verb_for(request.number, 'has')} that"
             fixed = join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
             rule = f"; {release.display_name()} asks the memory of one card from all of them (fixed in {fixed})"
-            yield rule, Advice.for_owner(f"State {names.memory} {amounts[-1]} per card: {have}.", *edits)
+            yield AdvisedFact(rule, Advice.for_owner(f"State {names.memory} {amounts[-1]} per card: {have}.", *edits))
 
 
 def _format_lacks(drawing: CardOverview) -> str:
@@ -338,8 +338,8 @@ def _format_lacks(drawing: CardOverview) -> str:
     return "; ".join(f"{count_noun(number, 'card')}: {reason}" for reason, number in lacks.items())
 
 
-def uncounted_shares(view: JobView) -> Iterator[tuple[str, Advice]]:
-    """Yields (fact, advice) about a placed pod whose part of a card's memory the release counts as none."""
+def uncounted_shares(view: JobView) -> Iterator[AdvisedFact]:
+    """Yields the fact about a placed pod whose part of a card's memory the release counts as none."""
     release, fixed = view.recording.snapshot.release, join_names(VGPU_MEMORY_PERCENTAGE.fixed_in)
     on_nodes = [task for task in view.tasks.values() if task.node_name in view.session.nodes]
     for task in on_nodes if release.has_older_form(VGPU_MEMORY_PERCENTAGE) else ():
@@ -353,7 +353,7 @@ def uncounted_shares(view: JobView) -> Iterator[tuple[str, Advice]]:
             rule = f"in {release.display_name()} less than {WHOLE_CARD}% counts as 0 (fixed in {fixed})"
             if part:
                 fact = f"{task.name} asks {part}% of its card's memory: {rule}, so none of it is reserved."
-                yield fact, Advice.for_owner(f"Request an amount, {amount}, or upgrade.")
+                yield AdvisedFact(fact, Advice.for_owner(f"Request an amount, {amount}, or upgrade."))
                 return
 
 

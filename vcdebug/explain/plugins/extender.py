@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.amount_text import join_names, shorten_end
-from vcdebug.explain.answer import Advice, AdviceHarm
+from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
@@ -99,8 +99,8 @@ REJECTING: Final = ("predicate", hooks.JOB_ENQUEUEABLE.method, "overused", "allo
 """Methods whose answer can reject a job or its pods."""
 
 
-def missing_answers(view: JobView) -> Iterator[tuple[str, Advice]]:
-    """Yields (fact, advice) if the webhook was to judge the job, its pods or its queue, and no answer is known."""
+def missing_answers(view: JobView) -> Iterator[AdvisedFact]:
+    """Yields the fact, if the webhook was to judge the job, its pods or its queue, and no answer is known."""
     plugin, release = plugin_of(view.recording, Extender), view.recording.snapshot.release
     missing = {note.text for note in view.recording.notes if note.code == EXTENDER_UNKNOWN}
     keys = (*(task.key for task in view.placed_tasks), view.job.uid, view.queue.name)
@@ -115,7 +115,7 @@ def missing_answers(view: JobView) -> Iterator[tuple[str, Advice]]:
                 f" ({join_names(EXTENDER_BASIC.fixed_in)} reads that)" if release.has_older_form(EXTENDER_BASIC) else ""
             )
             words = f"Set {MANAGED_KEY} to what the extender manages{reads}; it then judges only pods that ask for it."
-        yield fact, Advice.from_outside(words, AdviceHarm.CLUSTER)
+        yield AdvisedFact(fact, Advice.from_outside(words, AdviceHarm.CLUSTER))
 
 
 EXPLAINER = PluginExplainer(

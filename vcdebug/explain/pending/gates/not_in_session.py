@@ -303,7 +303,7 @@ def _unmade_group_finding(recording: Recording, subject: ExplainSubject) -> Find
     )
     if known := controller_fault(recording, "Job") or known_report(recording, subject):
         facts = (f"{capitalize_first(reason)}.", *_surplus_claims(recording, owner))
-        reason, advice = known.cause, known.advice
+        reason, advice = known.fact, known.advice
     if circular := circular_flows(owner):
         flows = f"flow{'s' if len(circular) > 1 else ''} {join_names(circular)}"
         depend = verb_for(len(circular), "depends")
@@ -437,7 +437,7 @@ def _unmade_workload_finding(
         words += f" kubectl -n {pods[0].namespace} logs {pods[0].name}"
     headline, advice = pending_headline(subject_text, f"{reason}, so no scheduler knows it"), Advice.from_outside(words)
     if not workload.suspended and (known := controller_fault(recording, kind) or known_report(recording, subject)):
-        headline = pending_headline(subject_text, known.cause)
+        headline = pending_headline(subject_text, known.fact)
         facts = (f"{capitalize_first(reason)}.",)
         advice = known.advice
     return Finding(Cause.NO_POD_GROUP, headline, {}, evidence, (advice,), facts=facts)
@@ -457,14 +457,14 @@ def _controller_finding(
         reason = f"{no_group}, so no scheduler knows {'it' if len(pods) == 1 else 'them'}"
         created = format_age(seconds_since(recording, pods[0].creation_timestamp) or 0)
         fact = f"Volcano's controller creates one for pods of its schedulers; {pods[0].name} is {created} old."
-        facts = [f"{fact} {capitalize_first(fault.cause)}." if fault else fact]
+        facts = [f"{fact} {capitalize_first(fault.fact)}." if fault else fact]
         advice = fault.advice if fault else _controller_advice(pods)
     else:
         asked = next((spec_of(one).get("replicas", 1) for one in _controllers_named(recording, subject.job)), None)
         found = f"0 of {count_noun(asked, 'pod')} {verb_for(asked, 'is')}" if isinstance(asked, int) else "0 pods are"
         few = f"{found} in this snapshot"
         known, describe = known_report(recording, subject), f"kubectl -n {namespace} describe {kind.lower()} {name}"
-        reason, facts = (known.cause, [f"{capitalize_first(few)}."]) if known else (few, [])
+        reason, facts = (known.fact, [f"{capitalize_first(few)}."]) if known else (few, [])
         advice = known.advice if known else Advice.from_outside(f"See why it creates none: {describe}")
     headline, numbers = pending_headline(subject_text, reason), counts({"pods": len(pods)})
     return Finding(Cause.NO_POD_GROUP, headline, numbers, evidence, (advice,), facts=tuple(facts))

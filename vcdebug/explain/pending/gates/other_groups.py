@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
 from vcdebug.explain import queue_index
-from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Finding, counts, pending_headline, required_pods
+from vcdebug.explain.answer import (
+    Advice,
+    AdvisedFact,
+    Cause,
+    CauseHeadline,
+    Finding,
+    counts,
+    pending_headline,
+    required_pods,
+)
 from vcdebug.explain.job_view import MINIMUM_FIELD, OPERATORS, JobView, Operator, workloads_of
 from vcdebug.explain.pending.gates.not_in_session import ended_job, opening_evidence
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES
@@ -54,24 +63,23 @@ def add_other_groups(view: JobView, finding: Finding) -> Finding:
         return finding.with_additions(*(stated or ()), in_front=True)
     stated = stated or unread_minimum(view.recording, view.job.pod_group)
     others = (*split_application(view), _made_without_gang(view), _leader_alone(view))
-    fact_and_advice = stated or next(filter(None, others), None)
-    if fact_and_advice is None and view.job.min_available <= 1 and len(view.tasks) == 1:
+    found = stated or next(filter(None, others), None)
+    if found is None and view.job.min_available <= 1 and len(view.tasks) == 1:
         pod = next(iter(view.tasks.values())).pod
-        fact_and_advice = _group_without_pods(view, pod)
-        if fact_and_advice is None and (lone := _group_of_each_pod(view, pod)):
+        found = _group_without_pods(view, pod)
+        if found is None and (lone := _group_of_each_pod(view, pod)):
             # In one line with the users of the room, which may be the other pods. Not a repair: the pod waits for room
             # with one PodGroup as well.
-            joined = " ".join((lone[0], *finding.facts[:1]))
-            return replace(finding, facts=(joined, *finding.facts[1:]), advice=(*finding.advice, lone[1]))
-        fact_and_advice = fact_and_advice or _split_replica(view, pod)
-    if fact_and_advice is None:
+            joined = " ".join((lone.fact, *finding.facts[:1]))
+            return replace(finding, facts=(joined, *finding.facts[1:]), advice=(*finding.advice, lone.advice))
+        found = found or _split_replica(view, pod)
+    if found is None:
         return finding
-    fact, advice = fact_and_advice
-    return replace(finding, facts=(fact, *finding.facts), advice=(*finding.advice, advice))
+    return replace(finding, facts=(found.fact, *finding.facts), advice=(*finding.advice, found.advice))
 
 
-def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if the owner or the pods name another queue than the PodGroup, the only one that counts."""
+def _stated_queue(view: JobView) -> AdvisedFact | None:
+    """The fact, if the owner or the pods name another queue than the PodGroup, the only one that counts."""
     group, own = view.job.pod_group, view.queue.name
     is_made = group.name.startswith(MADE_GROUP_PREFIX)
     for owner, workload in workloads_of(view.recording, group.manifest):
@@ -94,12 +102,12 @@ def _stated_queue(view: JobView) -> tuple[str, Advice] | None:
         if is_made and kind in OPERATORS:
             fact += f" Its operator would make the PodGroup, in that queue, with {OPERATORS[kind].setting}."
         advice = Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={workload.queue}")
-        return fact, advice.as_repair()
+        return AdvisedFact(fact, advice.as_repair())
     return _queue_of_pods(view)
 
 
-def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if all pods name another queue than the PodGroup."""
+def _queue_of_pods(view: JobView) -> AdvisedFact | None:
+    """The fact, if all pods name another queue than the PodGroup."""
     group, own, pods = view.job.pod_group, view.queue.name, [task.pod for task in view.tasks.values()]
     is_label = not any(QUEUE_ANNOTATION in pod.annotations for pod in pods)
     key = QUEUE_LABEL if is_label else QUEUE_ANNOTATION
@@ -113,7 +121,7 @@ def _queue_of_pods(view: JobView) -> tuple[str, Advice] | None:
     words = f"Set spec.queue of PodGroup {group.name} to {queue}{lasting}."
     if is_label and not owner:
         words = f"Put annotation {QUEUE_ANNOTATION}: {queue} on the template of its pods; the label is not read."
-    return fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}").as_repair()
+    return AdvisedFact(fact, Advice.for_owner(words, f"PodGroup/{view.job.uid}:spec.queue={queue}").as_repair())
 
 
 def minimum_source(recording: Recording, group: PodGroup) -> str:
@@ -125,20 +133,20 @@ def minimum_source(recording: Recording, group: PodGroup) -> str:
     return next((f", by {field} of {name}" for field, name in owners if field), "")
 
 
-def unread_minimum(recording: Recording, group: PodGroup) -> tuple[str, Advice] | None:
-    """(fact, advice) if the owner states a smaller minimum than its PodGroup has; else None."""
+def unread_minimum(recording: Recording, group: PodGroup) -> AdvisedFact | None:
+    """The fact, if the owner states a smaller minimum than its PodGroup has; else None."""
     for owner, workload in workloads_of(recording, group.manifest):
         if 0 < workload.minimum < group.min_member:
             states = f"{owner} states {MINIMUM_FIELD} {workload.minimum}, but its PodGroup has minMember"
             how = f"Set minMember of PodGroup {group.name} to {workload.minimum}"
             words = f"{how}; if new PodGroups differ too, use a version of the operator that copies it from {owner}."
             advice = Advice.for_owner(words, f"PodGroup/{key_of(group.manifest)}:spec.minMember={workload.minimum}")
-            return f"{states} {group.min_member}, the only one that counts.", advice.as_repair()
+            return AdvisedFact(f"{states} {group.min_member}, the only one that counts.", advice.as_repair())
     return None
 
 
-def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
-    """Yields (fact, advice) if pods that a pod of the job created, such as a driver's executors, are in other queues;
+def split_application(view: JobView) -> Iterator[AdvisedFact]:
+    """Yields the fact, if pods that a pod of the job created, such as a driver's executors, are in other queues;
     also for a job of such pods.
     """
     created = _created_pods(view.recording)
@@ -152,8 +160,8 @@ def split_application(view: JobView) -> Iterator[tuple[str, Advice]]:
 
 
 @per_recording()
-def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
-    """(fact, advice) about the pods that a pod created in other queues than its own; None without such pods."""
+def _split_by(recording: Recording, key: TaskKey) -> AdvisedFact | None:
+    """The fact about the pods that a pod created in other queues than its own; None without such pods."""
     leader, jobs = recording.timeline.tasks.get(key), recording.session.jobs
     home = jobs[leader.job] if leader is not None and leader.job in jobs else None
     created = [task for task in _created_pods(recording)[key] if task.job in jobs]
@@ -171,7 +179,7 @@ def _split_by(recording: Recording, key: TaskKey) -> tuple[str, Advice] | None:
     is_spark = any(key.startswith("spark-") for key in leader.pod.labels)
     how = f"{GROUP_ANNOTATION}: {home.name}{step if is_spark else ''}"
     advice = Advice.from_outside(f"Create them with annotation {how}, or {QUEUE_ANNOTATION}: {home.queue}.")
-    return f"{pods} ({amount}) {verb_for(len(elsewhere), 'is')} in {place}: {uncounted}.", advice
+    return AdvisedFact(f"{pods} ({amount}) {verb_for(len(elsewhere), 'is')} in {place}: {uncounted}.", advice)
 
 
 @per_recording()
@@ -183,14 +191,14 @@ def _created_pods(recording: Recording) -> Mapping[str, Sequence[TaskInfo]]:
     return group_by_key((f"{task.namespace}/{name}", task) for task, name in owned)
 
 
-def _group_without_pods(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """(fact, advice) about a PodGroup of the pod's workload that no pod names; else None."""
+def _group_without_pods(view: JobView, pod: Pod) -> AdvisedFact | None:
+    """The fact about a PodGroup of the pod's workload that no pod names; else None."""
     for group, owner in reversed(_empty_groups(view.recording).get(pod.namespace, ())):
         if pod.name.startswith(f"{owner.partition(' ')[2]}-"):
             group_fact = f"PodGroup {group.name} (queue {group.queue}) of {owner} has no pods"
             edit = f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={group.name}"
             advice = Advice.for_owner(f"Create {pod.name} with PodGroup {group.name} as {GROUP_ANNOTATION}.", edit)
-            return f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice.as_repair()
+            return AdvisedFact(f"{group_fact}; {pod.name} names PodGroup {view.job.name} instead.", advice.as_repair())
     return None
 
 
@@ -202,8 +210,8 @@ _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 _LABELLED: Final = "application "
 
 
-def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """(fact, advice) if each pod of a gang workload has its own PodGroup; else None."""
+def _group_of_each_pod(view: JobView, pod: Pod) -> AdvisedFact | None:
+    """The fact, if each pod of a gang workload has its own PodGroup; else None."""
     lone = _roles_without_group(view.recording)
     for app in _applications_of(pod):
         pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
@@ -212,7 +220,8 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
             advice = advice.as_first_step("the pods have to be created again")
-            return f"Each pod of {app} has a PodGroup of its own (minMember 1), so its pods are not a gang.", advice
+            own_group = f"Each pod of {app} has a PodGroup of its own (minMember 1)"
+            return AdvisedFact(f"{own_group}, so its pods are not a gang.", advice)
     return None
 
 
@@ -225,8 +234,8 @@ def _labelled_role(pod: Pod) -> str:
     return next((pod.labels[key] for key in _ROLE_LABELS if key in pod.labels), "")
 
 
-def _made_without_gang(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if the operator of a gang made no PodGroup, so that Volcano's controller made one; else None."""
+def _made_without_gang(view: JobView) -> AdvisedFact | None:
+    """The fact, if the operator of a gang made no PodGroup, so that Volcano's controller made one; else None."""
     group, pods, ready = view.job.pod_group, len(view.tasks), view.job.ready_task_num()
     kind, _, owner = next(iter(owner_names(group.manifest)), "").partition(" ")
     setting = OPERATORS.get(kind, Operator(())).setting if group.name.startswith(MADE_GROUP_PREFIX) else ""
@@ -235,15 +244,15 @@ def _made_without_gang(view: JobView) -> tuple[str, Advice] | None:
     made = f"Volcano's controller made the PodGroup, since the operator of {kind} {owner} had made none"
     with_gang = f"Start the operator of {kind} with {setting}, and check that it may create podgroups (RBAC)"
     advice = Advice.from_outside(f"{with_gang}; then submit {owner} again.")
-    return f"{made}: its minMember is 1 for {pods} pods, so they are not a gang.", advice
+    return AdvisedFact(f"{made}: its minMember is 1 for {pods} pods, so they are not a gang.", advice)
 
 
 _REPLICA_KIND: Final = "LeaderWorkerSet"
 _REPLICA_LABELS: Final = ("leaderworkerset.sigs.k8s.io/name", "leaderworkerset.sigs.k8s.io/group-index")
 
 
-def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
-    """(fact, advice) if the pods of one replica, a leader with its workers, are in several PodGroups; else None."""
+def _split_replica(view: JobView, pod: Pod) -> AdvisedFact | None:
+    """The fact, if the pods of one replica, a leader with its workers, are in several PodGroups; else None."""
     name, index = (pod.labels.get(key, "") for key in _REPLICA_LABELS)
     replicas = _replicas_by_owner(view.recording).get((pod.namespace, name), {})
     own, owner = replicas.get(index, ()), f"{_REPLICA_KIND} {name}"
@@ -259,11 +268,12 @@ def _split_replica(view: JobView, pod: Pod) -> tuple[str, Advice] | None:
     count = len([task for some in running for task in some])
     if halves and (whole := count // len(own)):
         words += f"; until then scale {owner} to {whole}, since its {count} running pods make no more whole ones"
-    return f"{fact}, so they are not a gang{(halves and f': {held}') or ''}.", Advice.from_outside(f"{words}.")
+    consequence = f"so they are not a gang{f': {held}' if halves else ''}"
+    return AdvisedFact(f"{fact}, {consequence}.", Advice.from_outside(f"{words}."))
 
 
-def _leader_alone(view: JobView) -> tuple[str, Advice] | None:
-    """(fact, advice) if the PodGroup of one replica asks for its leader only, so that its workers are no gang."""
+def _leader_alone(view: JobView) -> AdvisedFact | None:
+    """The fact, if the PodGroup of one replica asks for its leader only, so that its workers are no gang."""
     pods = [task.pod for task in view.tasks.values()]
     replicas = dict.fromkeys(tuple(pod.labels.get(key, "") for key in _REPLICA_LABELS) for pod in pods)
     owner = next(iter(replicas))[0] if len(replicas) == 1 else ""
@@ -272,7 +282,7 @@ def _leader_alone(view: JobView) -> tuple[str, Advice] | None:
         return None
     fact = f"minMember is 1 for {len(pods)} pods, as LWS sets it for startupPolicy LeaderReady: the leader starts alone"
     words = f"Set startupPolicy: LeaderCreated in {_REPLICA_KIND} {owner}: minMember is then the size of a replica."
-    return f"{fact}, and its workers are scheduled one by one.", Advice.from_outside(words)
+    return AdvisedFact(f"{fact}, and its workers are scheduled one by one.", Advice.from_outside(words))
 
 
 @per_recording()

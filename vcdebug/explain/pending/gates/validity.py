@@ -160,9 +160,9 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     )
     known = known_report(view.recording, ExplainSubject(job.uid)) if missing and not (reasons or failure.pod) else None
     if known is not None:
-        why, advice = headline._replace(reason=f"{headline.reason}; {known.cause}"), (known.advice,)
+        why, advice = headline._replace(reason=f"{headline.reason}; {known.fact}"), (known.advice,)
         is_short = len(str(why)) <= MAX_LINE_LENGTH
-        headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.cause)}."])
+        headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.fact)}."])
     facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)

@@ -273,12 +273,11 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
 def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
     """Add which pods this cycle placed first in the room; for a gang, another incomplete one that holds room."""
     if finding.cause == Cause.GANG_DISCARD:
-        facts, advice = deadlocked_gangs(fits)
         rooms: list[str | Advice] = resolve_reference(HYPER_NODE_ROOMS)(fits.view)
         if rooms:
             headline = finding.headline._replace(reason=f"{finding.reason} in one HyperNode")
             finding = replace(finding, headline=headline)
-        return finding.with_additions(*facts, *rooms, *advice, in_front=True)
+        return finding.with_additions(*deadlocked_gangs(fits), *rooms, in_front=True)
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:
         passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()

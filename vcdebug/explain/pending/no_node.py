@@ -346,12 +346,10 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     # In one line with the reason for which the task may not use those nodes.
     reasons = failure_facts(failures)
     facts += [*reasons[:-1], *filter(None, [" ".join((*reasons[-1:], *_excluded_room(fits)))]), *held]
-    deadlock, ending_advice = deadlocked_gangs(fits)
-    movable, moving = own_users(fits)
-    facts = [*deadlock, *movable, *facts]
-    advice = (*ending_advice, *moving, *taker_advice(fits, takers), *advice_for_mixed(fits, failures))
+    advice = (*taker_advice(fits, takers), *advice_for_mixed(fits, failures))
     when = proof_of(fits.seq if is_earlier else None, f"the nodes when {task.name} was tried")
     finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, (*when, *taker_evidence(takers)))
+    finding = finding.with_additions(*deadlocked_gangs(fits), *own_users(fits), in_front=True)
     return finding.with_additions(Flaw.PASSED, *_reserving_advice(fits)) if passing else finding
 
 

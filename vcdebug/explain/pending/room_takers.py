@@ -239,11 +239,11 @@ _MAX_MOVED = 4
 """Pods of the same job on the nearest node whose other nodes are looked up; each costs a call of the predicates."""
 
 
-def own_users(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
-    """(sentence, advice) about a pod of the same job on the nearest node that also fits another one; empty without."""
+def own_users(fits: NodeFits) -> Iterator[str | Advice]:
+    """Yields a sentence and advice about a pod of the same job on the nearest node that also fits another one."""
     node = fits.nearest_node
     if not fits.view.detailed or node is None or not node.short or node.kind == "too small":
-        return [], ()
+        return
     opening = fits.view.recording.timeline.opening_tasks
     own = [task for task in fits.tasks_on(node.name) if task.key in fits.view.tasks and opening[task.key].node]
     for task in sorted(own, key=lambda task: task.key)[:_MAX_MOVED]:
@@ -253,13 +253,12 @@ def own_users(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
         if others:
             also = join_names(other.name for other in others)
             here = f"{task.name} of the same job runs on {node.name}"
-            fact = f"{here} and also fits {also}, which {fits.task.name} does not."
+            yield f"{here} and also fits {also}, which {fits.task.name} does not."
             how = "delete it, and require such a node in its template (node affinity)"
-            advice = Advice.for_owner(
+            yield Advice.for_owner(
                 f"Move {task.name} to {others[0].name}: {how}.", f"Pod/{task.key}:spec.nodeName={others[0].name}"
             )
-            return [fact], (advice,)
-    return [], ()
+            return
 
 
 @per_recording(most=64)
@@ -300,11 +299,11 @@ def taker_evidence(takers: RoomTakers) -> tuple[Evidence, ...]:
 # Gangs that lack a part of their pods, and hold room that another such gang needs
 
 
-def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
-    """(sentence, advice) if the job runs a part of its gang and another such gang holds room; empty otherwise."""
+def deadlocked_gangs(fits: NodeFits) -> Iterator[str | Advice]:
+    """Yields a sentence and advice if the job runs a part of its gang and another such gang holds room."""
     view, job = fits.view, fits.view.job
     if not 0 < job.ready_task_num() < job.min_available:
-        return [], ()
+        return
     nodes = [node.name for node in fits.of_kind("short", "pods")]
     held = group_by_key((task.job, node) for node in nodes for task in fits.tasks_on(node) if task.job != job.uid)
     jobs = ((view.session.jobs[uid], places) for uid, places in held.items() if uid in view.session.jobs)
@@ -319,15 +318,14 @@ def deadlocked_gangs(fits: NodeFits) -> tuple[list[str], tuple[Advice, ...]]:
         if task.status is TaskStatus.PENDING and any(task.init_resreq.less_equal(room) for room in rooms)
     ]
     if not stuck:
-        return [], ()
+        return
     other, places = stuck[0]
     lacks = f"runs {other.ready_task_num()} of the {count_noun(other.min_available, 'pod')} of its minMember as well"
     where = f"holds room on {join_names(dict.fromkeys(places), 3)}"
-    fact = f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
+    yield f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
     edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
     words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
-    advice = Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-")
-    return [fact], (advice.as_repair(),)
+    yield Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-").as_repair()
 
 
 # Pods of one gang that take each other's room

@@ -193,19 +193,17 @@ def no_hyper_node(view: JobView) -> Finding | None:
     checked = f"{event.plugin} {found}, so no pod was tried on a node."
     task = view.blocked_task
     free = [node.name for node in NodeFits(view, task, seq).free_nodes] if task is not None else []
-    unlisted, listing = _unlisted_nodes(view, free, highest)
-    in_one = hyper_node_rooms(view) if sub_job is None and not unlisted else []
-    facts = (*unlisted, checked)
+    unlisted = [*_unlisted_nodes(view, free, highest)]
+    in_one = unlisted or (hyper_node_rooms(view) if sub_job is None else [])
     numbers = {**amount_numbers("minResources", minimum), **counts({"hyperNodes": len(tried)})}
     evidence = (Evidence(seq, f"{event.plugin} allows no HyperNode ({event.point})"),)
     advice = (
-        *listing,
         _RAISE_TIER,
         Advice.for_owner("Request less in spec.minResources."),
         Advice.queue_admin("Free room in one HyperNode."),
     )
     finding = view.pending(
-        Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, tuple(words for _, words in rooms), facts
+        Cause.NO_HYPER_NODE, reason, numbers, evidence, advice, tuple(words for _, words in rooms), (checked,)
     )
     return finding.with_additions(*in_one, in_front=True)
 
@@ -236,16 +234,13 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     )
     reason = inside.reason if inside.reason.startswith(task.name) else amount_text.capitalize_first(inside.reason)
     fit = [f"{join_names(outside, 3)} {verb_for(len(outside), 'has')} room for it outside."] if outside else []
-    unlisted, listing = _unlisted_nodes(view, outside, tier)
-    facts = (*unlisted, f"{reason}.", *_other_users(fits, allowed, where), *(() if unlisted else fit))
+    unlisted = [*_unlisted_nodes(view, outside, tier)]
+    facts = (f"{reason}.", *_other_users(fits, allowed, where), *(() if unlisted else fit))
     allows = f"{calls[-1][1].plugin} allows {join_names(names)}" if calls else f"the nodes of {join_names(names)} alone"
     evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else searches[-1], allows))
-    advice = (
-        *listing,
-        _RAISE_TIER,
-        Advice.queue_admin(f"Free room in {where}."),
-    )
-    return Finding(Cause.NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
+    advice = (_RAISE_TIER, Advice.queue_admin(f"Free room in {where}."))
+    finding = Finding(Cause.NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
+    return finding.with_additions(*unlisted, in_front=True)
 
 
 def _hyper_nodes_up_to(view: JobView, tier: int | None) -> list[HyperNodeInfo]:
@@ -353,13 +348,13 @@ def _empty_hyper_node(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> Itera
         yield Advice.cluster_admin(words, *edits).as_repair()
 
 
-def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> tuple[list[str], list[Advice]]:
-    """(sentence, advice) about nodes with room that no HyperNode up to the tier selects; empty if there are none."""
+def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -> Iterator[str | Advice]:
+    """Yields a sentence and advice about nodes with room that no HyperNode up to the tier selects."""
     infos = _hyper_nodes_up_to(view, tier)
     listed = {node: None for info in infos for node in view.session.hyper_nodes.real_nodes.get(info.name) or ()}
     unlisted = [node for node in free if node not in listed]
     if not unlisted or tier is None:
-        return [], []
+        return
     selectors = join_names((f"{info.name}: {_selector_words(info)}" for info in infos), 2)
     names, are = join_names(unlisted, 3), verb_for(len(unlisted), "is")
     have = f"{names} {verb_for(len(unlisted), 'has')} room for it, but {are} in no HyperNode up to tier {tier}"
@@ -367,8 +362,8 @@ def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -
     spec = f"{{tier: {tier}, members: [{members}]}}"
     edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
     words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
-    advice = Advice.cluster_admin(words, edit).as_repair()
-    return [f"{have} ({selectors})."], [advice]
+    yield f"{have} ({selectors})."
+    yield Advice.cluster_admin(words, edit).as_repair()
 
 
 _NEW_HYPER_NODE = "added"

@@ -470,30 +470,33 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
         **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
         **amount_numbers("request", task.init_resreq),
     }
-    facts, advice = _phantom_facts(view, task, source)
     lines = tuple(f"{one.key} -> {one.node_name}, where no pod terminates for it" for one in pipelined)
-    return view.pending(Cause.PHANTOM, reason, numbers, evidence, advice, lines, facts, state="is stuck")
+    finding = view.pending(Cause.PHANTOM, reason, numbers, evidence, lines=lines, state="is stuck")
+    return finding.with_additions(*_phantom_facts(view, task, source))
 
 
-def _phantom_facts(view: JobView, task: TaskInfo, source: str) -> tuple[tuple[str, ...], tuple[Advice, ...]]:
-    """(facts why allocate does not bind the task that `source` has pipelined, advice)."""
+def _phantom_facts(view: JobView, task: TaskInfo, source: str) -> Iterator[str | Advice]:
+    """Yields why allocate does not bind the task that `source` has pipelined, and advice."""
     if task.uid in view.session.restored:
         free_nodes = [node.name for node in NodeFits(view, task, len(view.recording)).free_nodes]
         others = join_names(name for name in free_nodes if name != task.node_name)
         elsewhere = f", although it would fit {others}" if others else ""
-        recreate = f"Delete {task.name}; its controller recreates it, and allocate then tries every node."
-        advice = [Advice.for_owner(recreate)]
+        yield f"allocate does not try other nodes for a pipelined pod{elsewhere}."
+        yield Advice.for_owner(f"Delete {task.name}; its controller recreates it, and allocate then tries every node.")
         if task.pod.nominated_node_name:
             clear = f"Clear status.nominatedNodeName of {task.name}; every node is tried then."
-            advice.append(Advice.for_owner(clear, f"Pod/{task.key}:status.nominatedNodeName-"))
-        return (f"allocate does not try other nodes for a pipelined pod{elsewhere}.",), tuple(advice)
+            yield Advice.for_owner(clear, f"Pod/{task.key}:status.nominatedNodeName-")
+        return
     findings, same_plan = stopping_findings(view.recording, view), "The next cycle makes the same plan."
     if not findings:
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
-        return (same_plan,), (Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."),)
+        yield same_plan
+        yield Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}.")
+        return
     finding = findings[0]
     detail = f"; {lower_first(finding.facts[0])}" if finding.facts else "."
     unbound, undone = f"allocate does not bind it: {finding.reason}{detail}", tuple(undone_plan_facts(view, task))
     if not undone and view.facts_of(source).evicts_by_pod:
         same_plan = f"{task.node_name} has room for it, so {source} evicts no pod there. {same_plan}"
-    return (*undone, unbound, same_plan), finding.advice
+    yield from (*undone, unbound, same_plan)
+    yield from finding.advice

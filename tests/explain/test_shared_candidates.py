@@ -20,11 +20,11 @@ def test_candidates_that_are_shared_are_those_of_each_asker(case: str) -> None:
                 spares = victim_filter_of(recording, action, task)
                 for node in recording.session.nodes:
                     alone = [one for one in room.tasks_on(node) if not skipped_victim(recording, spares, one)]
-                    assert alone == list(room.victim_candidates(action, node))
+                    assert alone == list(room.judge_node(action, node).candidates)
                 freeable = [
                     one.name
                     for one in room.waiting_nodes
-                    if (found := room.victim_candidates(action, one.name))
+                    if (found := room.judge_node(action, one.name).candidates)
                     and task.init_resreq.less_equal(room.state.nodes[one.name].future_without(found))
                 ]
                 assert freeable == [one.name for one in room.freeable_nodes(action)]

@@ -131,7 +131,6 @@ class Advice(NamedTuple):
     """Whether the advice corrects a wrong manifest or setting; such advice is tried and shown first."""
     cannot_be_replayed: bool = False
     """Whether the advice changes something outside the scheduler, so that no replay can test it."""
-
     comes_first: bool = False
     """Whether the advice, which no replay can test, is the first step all the same."""
     why_untested: str = ""

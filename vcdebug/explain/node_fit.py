@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
@@ -140,10 +140,6 @@ class NodeFits:
         """Tasks on a node in this state."""
         tasks = tasks_by_node(self.view.recording, self.earliest_seq).get(node, ())
         return [task for task in tasks if task.key not in self.without] if self.without else tasks
-
-    def victim_candidates(self, action: str, node: NodeName) -> Sequence[TaskInfo]:
-        """Tasks on the node that the action's own filter would accept."""
-        return self.judge_node(action, node).candidates
 
     def judge_node(self, action: str, node: NodeName) -> JudgedNode:
         """The verdict of the action's own filter on every pod of the node."""
@@ -324,11 +320,6 @@ class FitTable:
         if kinds not in self._by_kinds:
             self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
         return self._by_kinds[kinds]
-
-    @cached_property
-    def free_names(self) -> Set[NodeName]:
-        """The nodes that fit."""
-        return {node.name for node in self.of_kind(("free",))}
 
     @cached_property
     def nearest_node(self) -> NodeFit | None:

@@ -252,7 +252,11 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     if limit.is_capability:
         return ("capability",)
     if total.get(name) <= 0:
-        return "limit", f"No node provides {name}.", *silent_device_plugins(view.recording.snapshot, name)[0]
+        return (
+            "limit",
+            f"No node provides {name}.",
+            *(one.fact for one in silent_device_plugins(view.recording.snapshot, name)),
+        )
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY and parent and view.session.hierarchy_enabled(plugin):
         return "limit", f"The limit is what parent queue {parent} and other queues' guarantees leave."

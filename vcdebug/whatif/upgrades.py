@@ -201,15 +201,12 @@ class Upgrade:
 
     def _try_alone(self, changes: ChangeMixture) -> UpgradeRounds:
         """Try each change alone: switched back in groups, one change can hide the effect of another."""
-        mixtures = {name: self._mixture_without(name) for name in changes}
+        mixtures = {name: tuple(one for one in self.differing_changes if one != name) for name in changes}
         yield from self._try_mixtures(mixtures.values())
         for name, mixture in mixtures.items():
             trial = self._trial_by_mixture[mixture]
             if trial is not None and trial.has_differences:
                 self.altering_changes.append(SingleChange(name, trial))
-
-    def _mixture_without(self, left_out: str) -> ChangeMixture:
-        return tuple(name for name in self.differing_changes if name != left_out)
 
     def _find_smallest(self, first_trial: MixtureTrial | None) -> UpgradeRounds:
         """Reduce the first set that suffices: changes that decide alone, that alter it alone, consulted ones."""

@@ -57,7 +57,8 @@ class ServeCommand(Command):
         with open_socket(args.host, args.port) as bound:
             if exposed:
                 output.write_notice(f"warning: other machines can reach {args.host}, and {REACH_WARNING}")
-            BrowserServer(open_command(args), page_title(args), bound, output, exposed=exposed).run()
+            title = f"vcdebug {args.snapshot or ''}".rstrip()
+            BrowserServer(open_command(args), title, bound, output, exposed=exposed).run()
         return CommandOutcome.DONE
 
 
@@ -66,11 +67,6 @@ def parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise ArgumentTypeError(f"{text!r} is not a port (0 to {LAST_PORT})")
     return int(text)
-
-
-def page_title(args: Namespace) -> str:
-    """The title of the browser's tab."""
-    return f"vcdebug {args.snapshot}" if args.snapshot is not None else "vcdebug"
 
 
 def open_command(args: Namespace) -> str:

@@ -1,14 +1,14 @@
 """The report of `vcdebug diff`: changed decisions, and the first difference of the two runs."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from vcdebug.comparison.cycles import ChangedState, CycleComparison, Divergence, DivergenceSide, TaskOutcome
+from vcdebug.comparison.cycles import ChangedState, CycleComparison, Divergence, DivergenceSide
 from vcdebug.explain.decisions.votes import HookCallGroup
 from vcdebug.grouping import named_attributes
-from vcdebug.recording.effects import JobSummary
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import event_json, plain_json
 from vcdebug.releases.release import Release
@@ -67,6 +67,9 @@ def _release_blocks(before: Release, after: Release) -> Iterator[Block]:
 def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dict[str, object]:
     """The JSON document; the keys are a contract."""
     before, after, titles, edits, (number, of) = sides
+    job_names = "queue outcome phase minAvailable=min_available tasks ready waiting pending evicted"
+    job_document = partial(named_attributes, text=job_names)
+    task_document = partial(named_attributes, text="job status=status.upstream_name node evicted")
     return {
         **({"cycle": number} if of > 1 else {}),
         "same": comparison.has_same_decisions,
@@ -78,8 +81,8 @@ def comparison_document(comparison: CycleComparison, sides: ComparedRuns) -> dic
             "after": after.snapshot.release.build_document(),
         },
         "summary": summarize_comparison(comparison),
-        "jobs": [{"job": change.name, **_side_documents(change, _job_document)} for change in comparison.jobs],
-        "tasks": [{"task": change.name, **_side_documents(change, _task_document)} for change in comparison.tasks],
+        "jobs": [{"job": change.name, **_side_documents(change, job_document)} for change in comparison.jobs],
+        "tasks": [{"task": change.name, **_side_documents(change, task_document)} for change in comparison.tasks],
         "queues": [
             {"queue": change.name[1], "plugin": change.name[0], **_side_documents(change, plain_json)}
             for change in comparison.queues
@@ -94,16 +97,6 @@ def _side_documents(change: ChangedState[_Name, _State], document: Callable[[_St
     """Both sides of a change; null on the side where the thing does not exist."""
     sides = (("before", change.before), ("after", change.after))
     return {word: None if side is None else document(side) for word, side in sides}
-
-
-def _job_document(summary: JobSummary) -> dict[str, object]:
-    return named_attributes(
-        summary, "queue outcome phase minAvailable=min_available tasks ready waiting pending evicted"
-    )
-
-
-def _task_document(outcome: TaskOutcome) -> dict[str, object]:
-    return named_attributes(outcome, "job status=status.upstream_name node evicted")
 
 
 def _divergence_document(point: Divergence | None, before: Recording, after: Recording) -> dict[str, object] | None:

@@ -450,6 +450,6 @@ def _milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, Ta
     first = next(seq for seq in same_node if _preemptor_name(recording, seq) == eviction.preemptor)
     fits = NodeFits(JobView(recording, preemptor.job, eviction.preemptor), preemptor, first - 1)
     names = [node.name for node in fits.freeable_nodes(eviction.action) if node.name != eviction.node]
-    candidates = ((name, fits.victim_candidates(eviction.action, name)) for name in names)
+    candidates = ((name, fits.judge_node(eviction.action, name).candidates) for name in names)
     lowest = {name: min(tasks, key=lambda task: (task.priority, task.key)) for name, tasks in candidates}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}

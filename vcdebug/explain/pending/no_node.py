@@ -45,7 +45,7 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
     user_facts,
 )
-from vcdebug.explain.predicate_reasons import ConstraintFailure
+from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
@@ -202,8 +202,9 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar, provider = find_similar_resource(snapshot, name)
-            silent, repair = silent_device_plugins(snapshot, name)
-            facts = [*silent, *([f"Did you mean {similar}, which {provider} provides?"] if similar else []), *facts]
+            silent = [*silent_device_plugins(snapshot, name)]
+            misspelt = [f"Did you mean {similar}, which {provider} provides?"] if similar else []
+            facts, repair = [*(one.fact for one in silent), *misspelt, *facts], [one.advice for one in silent]
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
@@ -296,14 +297,15 @@ def failure_facts(failures: Sequence[ConstraintFailure]) -> list[str]:
 def _is_temporary(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> bool:
     """Whether some reason may be temporary: a node condition, a closed window, load, or an unbound claim."""
     # Imported here, since only a task that fits no node needs this module.
-    from vcdebug.explain.pending.placement_constraints import are_devices_held, is_pool_unsettled
+    from vcdebug.explain.pending.placement_constraints import are_devices_held
 
     nodes = fits.node_fits
     return (
         any(failure.is_temporary for failure in failures)
         or any(words in node.reason.lower() for node in nodes for words in UNBOUND_REASONS)
         or are_devices_held(fits)
-        or is_pool_unsettled(node.reason for node in nodes)
+        # An incomplete or invalid device pool is rewritten by its driver.
+        or any(ConstraintKind.DEVICE_POOL.is_about(node.reason) for node in nodes)
     )
 
 

@@ -212,14 +212,14 @@ def find_similar_resource(snapshot: Snapshot, name: str) -> tuple[str, str]:
 _PLAIN_WORDS: Final = ("com", "sh", "io", "device", "plugin", "number", "memory")
 
 
-def silent_device_plugins(snapshot: Snapshot, name: str) -> tuple[list[str], list[Advice]]:
-    """(sentence, advice) about a running device plugin for a resource that no node provides; empty without one.
+def silent_device_plugins(snapshot: Snapshot, name: str) -> Iterator[AdvisedFact]:
+    """Yields the fact about a running device plugin for a resource that no node provides.
 
     A device plugin's pod has a word of the resource's name in its own: volcano.sh/vgpu-number, volcano-device-plugin.
     """
     stated = [status_of(node).get("allocatable") or {} for node in snapshot.objects_of("Node")]
     if any(str(amounts.get(name) or "0") != "0" for amounts in stated):
-        return [], []
+        return
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2 and word not in _PLAIN_WORDS]
     for pod in snapshot.objects_of("Pod"):
         node, plugin = spec_of(pod).get("nodeName"), name_of(pod)
@@ -230,8 +230,8 @@ def silent_device_plugins(snapshot: Snapshot, name: str) -> tuple[list[str], lis
             )
             log = f"kubectl -n {namespace} logs {plugin}"
             words_of_advice = f"See what the device plugin found (driver, container runtime): {log}"
-            return [text], [Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair()]
-    return [], []
+            yield AdvisedFact(text, Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair())
+            return
 
 
 def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -383,11 +383,6 @@ def are_devices_held(fits: NodeFits) -> bool:
         return False
     unmet = _unmet_requests(fits, check, state)
     return bool(unmet) and all(request.matching_count >= _required_count(request) for request, _ in unmet)
-
-
-def is_pool_unsettled(reasons: Iterable[str]) -> bool:
-    """Whether a reason names an incomplete or invalid device pool, which its driver rewrites."""
-    return any(ConstraintKind.DEVICE_POOL.is_about(reason) for reason in reasons)
 
 
 def _unmet_requests(

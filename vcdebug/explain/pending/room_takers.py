@@ -54,7 +54,8 @@ def room_takers(fits: NodeFits) -> RoomTakers:
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
         return RoomTakers()
-    was_free = fits_by_amounts(recording, opened, tuple(fits.task.init_resreq.items())).free_names
+    at_opening = fits_by_amounts(recording, opened, tuple(fits.task.init_resreq.items()))
+    was_free = {node.name for node in at_opening.of_kind(("free",))}
     lost_nodes = tuple([node.name for node in fits.of_kind("short") if node.name in was_free])
     placed = placements_before(recording, fits.earliest_seq)
     # Jobs without placed pods share one cached answer, whose key names no job.

@@ -248,7 +248,7 @@ EXPLAINER = PluginExplainer(
 )
 
 
-def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | None:
+def discarded_finding(view: JobView, action: str = ALLOCATE, blame: str = "") -> Finding | None:
     """The finding if the action's last statement for the job placed some tasks and was discarded; else None.
 
     `blame` says in a few words what stopped the first unplaced task.
@@ -257,11 +257,6 @@ def discarded_finding(view: JobView, action: str, blame: str = "") -> Finding | 
     if not ends or ends[-1].was_committed or not ends[-1].planned_tasks:
         return _unbound_finding(view) if action == ALLOCATE else None
     return _build_discarded(view, ends[-1], blame)
-
-
-def discarded_by_allocate(view: JobView) -> Finding | None:
-    """The finding about allocate's last statement for the job, if it was discarded."""
-    return discarded_finding(view, ALLOCATE)
 
 
 def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:

@@ -32,8 +32,8 @@ PRECONDITIONS = (
 )
 """Preconditions in the scheduler's order: a job that fails one reaches none of the later steps."""
 ALLOCATING = (
-    "vcdebug.explain.plugins.gang:discarded_by_allocate",
-    "vcdebug.explain.pending.gates.queue_limits:overused_in_allocate",
+    "vcdebug.explain.plugins.gang:discarded_finding",
+    "vcdebug.explain.pending.gates.queue_limits:overused_finding",
     "vcdebug.explain.plugins.network_topology_aware:no_hyper_node",
     "vcdebug.explain.plugins.network_topology_aware:full_hyper_nodes",
     "vcdebug.explain.plugins.network_topology_aware:no_room_in_one",

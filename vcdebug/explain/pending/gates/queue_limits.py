@@ -55,17 +55,12 @@ def _replacing_advice(plugin: str) -> Advice:
     return Advice.cluster_admin(f"Replace plugin {plugin} with {CAPACITY}, which uses spec.deserved.")
 
 
-def overused_finding(view: JobView, action: str) -> Finding | None:
-    """None unless the action skipped the job because its queue is overused."""
+def overused_finding(view: JobView, action: str = ALLOCATE) -> Finding | None:
+    """The finding if the action skipped the job because its queue is overused; else None."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
     calls = view.overused_during(action)
     return _build_overused(view, action, *calls[-1]) if calls else None
-
-
-def overused_in_allocate(view: JobView) -> Finding | None:
-    """Whether allocate skipped the job."""
-    return overused_finding(view, ALLOCATE)
 
 
 def _build_overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
@@ -97,10 +92,7 @@ def allocatable_refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
 
 
 def room_limit(view: JobView, plugin: str, seq: Seq, task: TaskInfo) -> QueueCheck:
-    """The check of the first queue, from the job's queue upward, without room for the task.
-
-    For a queue that is not Open, the check has an empty request.
-    """
+    """The check of the first queue, from the job's queue upward, without room for the task."""
     limit = _first_without_room(view.recording, plugin, seq, view.queue.name, task)
     # A queue that is not Open refuses whatever the amounts, so its check has an empty request.
     return limit if view.queue.state == OPEN else replace(limit, check=limit.check._replace(requested=Resource()))

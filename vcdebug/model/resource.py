@@ -5,8 +5,7 @@ Upstream: api/resource_info.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import lt
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from vcdebug.errors import SchedulerPanic
@@ -37,7 +36,6 @@ def at_most(left: float, right: float) -> bool:
     return right - left > -MIN_RESOURCE
 
 
-Compare = Callable[[float, float], bool]
 _new = object.__new__
 _NO_SCALARS: Mapping[str, float] = {}
 
@@ -271,27 +269,13 @@ class Resource:
                 self.scalars[name] = 0.0
         return self
 
-    def _compare_all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
-        if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):
-            return False
-        scalars, other_scalars = self.scalars or {}, rr.scalars or {}
-        if default == INFINITY and any(name not in scalars for name in other_scalars):
-            return False
-        for name, amount in scalars.items():
-            if name not in other_scalars and default == INFINITY:
-                continue
-            if not compare(amount, other_scalars.get(name, 0.0)):
-                return False
-        return True
-
-    def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
-        """Whether this is less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
-        return self._compare_all(rr, default, lt)
-
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """Whether this is at most `rr` (plus tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
-            return self._compare_all(rr, default, at_most)
+            # What this lacks is infinite, and so is what `rr` lacks.
+            scalars, others = self.scalars or {}, rr.scalars or {}
+            others_met = all(name in scalars and at_most(scalars[name], amount) for name, amount in others.items())
+            return at_most(self.milli_cpu, rr.milli_cpu) and at_most(self.memory, rr.memory) and others_met
         # at_most written out: this is the commonest comparison, and a call per dimension costs more than the test.
         if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
             return False
@@ -303,19 +287,13 @@ class Resource:
                 return False
         return True
 
-    def less_equal_with_resources_name(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[bool, list[str]]:
+    def less_equal_with_resources_name(self, rr: Resource) -> tuple[bool, list[str]]:
         """Same as less_equal, with the names of failing dimensions; dimensions that only `rr` has are ignored.
         Upstream: api/resource_info.LessEqualWithResourcesName.
         """
-        failing: list[str] = []
-        if default == ZERO and self.less_equal(rr):
-            return True, failing
-        other = rr.scalars or {}
-        for name, amount in self.items():
-            if name not in (CPU, MEMORY) and name not in other and default == INFINITY:
-                continue
-            if not at_most(amount, rr.get(name)):
-                failing.append(name)
+        if self.less_equal(rr):
+            return True, []
+        failing = [name for name, amount in self.items() if not at_most(amount, rr.get(name))]
         return not failing, failing
 
     def less_equal_with_dimension_and_resources_name(
@@ -327,7 +305,7 @@ class Resource:
         if rr is None:
             return False, self.resource_names()
         if req is None:
-            return self.less_equal_with_resources_name(rr, ZERO)
+            return self.less_equal_with_resources_name(rr)
         # Upstream leaves scalars out altogether where this side's map is nil, even where it would be above.
         nil = self.scalars is None
         failing = [

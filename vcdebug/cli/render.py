@@ -1,7 +1,5 @@
 """Writes blocks of a document to stdout: with colours on a terminal, plain and stable for a pipe."""
 
-from __future__ import annotations
-
 import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping

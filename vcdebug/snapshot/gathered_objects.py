@@ -1,7 +1,5 @@
 """From the bytes of files to objects by kind: documents, Lists, settings, and Problems for everything else."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Other outcomes of one job: with other random choices, and under other releases if the snapshot names none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta

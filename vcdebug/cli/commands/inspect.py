@@ -1,7 +1,5 @@
 """`vcdebug inspect`: shows objects, problems and configuration of a snapshot."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_options, add_shared_options

@@ -1,7 +1,5 @@
 """The report of `vcdebug script`: the result of each command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING

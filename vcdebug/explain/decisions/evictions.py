@@ -1,7 +1,5 @@
 """Statements and their evictions (victim, preemptor, outcome, price), and why a job loses pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct

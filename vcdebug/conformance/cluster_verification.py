@@ -30,7 +30,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import metadata_of, status_of
+from vcdebug.snapshot.manifest import find_condition, metadata_of, status_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -373,7 +373,7 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
         body.get("spec"),
         metadata_of(body).get("labels"),
         status_of(body).get("allocatable"),
-        _ready_statuses(body),
+        find_condition(status_of(body), "Ready").get("status"),
     ),
     "Queue": lambda body: (body.get("spec"), status_of(body).get("state")),
     "PodGroup": lambda body: body.get("spec"),
@@ -480,11 +480,3 @@ def _is_terminating(pod: Manifest) -> bool:
 
 def _starts_terminating(before: Manifest, after: Manifest) -> bool:
     return _is_terminating(after) and not _is_terminating(before)
-
-
-def _ready_statuses(node: Manifest) -> list[object]:
-    return [
-        condition.get("status")
-        for condition in status_of(node).get("conditions") or ()
-        if condition.get("type") == "Ready"
-    ]

@@ -15,6 +15,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     JsonObject,
+    find_condition,
     key_of,
     metadata_of,
     name_of,
@@ -367,7 +368,7 @@ def down_words(pod: Pod) -> str:
         return f"is {waiting.reason}{after}"
     if not pod.node_name:
         return "is Pending itself, without a node"
-    ready = next((one for one in object_list(status.get("conditions")) if one.get("type") == "Ready"), {})
+    ready = find_condition(status, "Ready")
     if (phase := status.get("phase")) != "Running":
         return f"is {phase}"
     return f"is not Ready ({ready.get('reason') or 'no reason given'})" if ready.get("status") == "False" else ""

@@ -23,7 +23,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status, is_complet
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import HEADER_NOT_READY, MINIMUM_UNSAID, SUBJOBS_ABSENT, TOPOLOGY_ABSENT
 from vcdebug.snapshot.cycle_inputs import MapOrder
-from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, find_condition, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -187,8 +187,8 @@ class _PriorityClasses:
 
 def is_not_ready(node: JsonObject) -> bool:
     """Whether the node has a condition Ready that is not True. Upstream: api/node_info (v1.10: setNodeState)."""
-    conditions = status_of(node).get("conditions") or ()
-    return any(condition.get("type") == "Ready" and condition.get("status") != "True" for condition in conditions)
+    ready = find_condition(status_of(node), "Ready")
+    return bool(ready) and ready.get("status") != "True"
 
 
 def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vcdebug.gomath import DECIMAL_INTEGER
 from vcdebug.grouping import split_names
 from vcdebug.model.names import NodeName
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, REVOCABLE_ZONE_KEY, JsonObject, annotations_of
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION, REVOCABLE_ZONE_KEY, JsonObject, annotations_of, find_condition
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.settings import parse_bool
 from vcdebug.snapshot.snapshot import Snapshot
@@ -211,10 +211,7 @@ class Pod:
 
 def is_resize_infeasible(status: JsonObject) -> bool:
     """Whether a pod's status reports that its node cannot carry out the pending resize."""
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "PodResizePending":
-            return bool(condition.get("reason") == "Infeasible")
-    return False
+    return bool(find_condition(status, "PodResizePending").get("reason") == "Infeasible")
 
 
 def _has_resources(statuses: list[JsonObject] | None) -> bool:

@@ -19,7 +19,7 @@ from vcdebug.model.queue import circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import CAPACITY, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import find_condition, name_of, spec_of, status_of
 from vcdebug.snapshot.problems import PLUGIN_NOT_REPLAYED, Problem
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
@@ -202,9 +202,8 @@ def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
 
 def ready_status(node: NodeInfo) -> str:
     """The status of the condition Ready; empty where it is True or not stated."""
-    conditions = status_of(node.manifest).get("conditions") or ()
-    ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
-    status = str(ready.get("status")) if ready is not None else "True"
+    ready = find_condition(status_of(node.manifest), "Ready")
+    status = str(ready.get("status")) if ready else "True"
     return "" if status == "True" else status
 
 

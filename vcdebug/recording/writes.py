@@ -19,7 +19,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.effects import committed_evictions, cycle_effects
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import task_of
-from vcdebug.snapshot.manifest import JsonObject, status_of
+from vcdebug.snapshot.manifest import JsonObject, find_condition, status_of
 
 WAITING_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
 POD_SCHEDULED = "PodScheduled"
@@ -159,11 +159,8 @@ def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[ClusterWrite]:
 
 
 def _has_condition(task: TaskInfo, reason: str, message: str) -> bool:
-    for condition in task.pod.status.get("conditions") or ():
-        if condition.get("type") == POD_SCHEDULED:
-            stated_condition = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
-            return bool(stated_condition == ("False", reason, message))
-    return False
+    stated = find_condition(task.pod.status, POD_SCHEDULED)
+    return (stated.get("status"), stated.get("reason") or "", stated.get("message") or "") == ("False", reason, message)
 
 
 def _annotation_writes(recording: Recording) -> Iterator[ClusterWrite]:

@@ -99,6 +99,11 @@ def status_of(manifest: JsonObject) -> JsonObject:
     return status
 
 
+def find_condition(status: JsonObject, kind: str) -> JsonObject:
+    """The condition of this type in an object's status; empty without one."""
+    return next((one for one in object_list(status.get("conditions")) if one.get("type") == kind), {})
+
+
 def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:
     """Whether the labels match a LabelSelector; a nil or invalid one matches nothing, an empty one everything."""
     if selector is None:

@@ -27,6 +27,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, is_preemptable_status
 from vcdebug.releases import scheduling
 from vcdebug.releases.queues import PR_5373
+from vcdebug.snapshot.manifest import find_condition
 
 if TYPE_CHECKING:
     from vcdebug.actions.preempt.topology import TopologyAwarePreemption
@@ -280,10 +281,8 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
     """Whether preemption is already removing this lower pod. Upstream: actions/preempt.podTerminatingByPreemption."""
     if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
         return False
-    for condition in other.pod.status.get("conditions") or ():
-        if condition.get("type") == "DisruptionTarget":
-            return bool(condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler")
-    return False
+    target = find_condition(other.pod.status, "DisruptionTarget")
+    return bool(target.get("status") == "True" and target.get("reason") == "PreemptionByScheduler")
 
 
 # How preempt makes room on a node: the test that ends the evictions, and the statement that holds them.

@@ -38,10 +38,10 @@ from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     annotations_of,
+    find_condition,
     key_of,
     metadata_of,
     name_of,
-    object_list,
     owner_keys,
     owner_names,
     owners_of,
@@ -292,8 +292,7 @@ def with_creation_order(view: JobView, finding: Finding, shortage: str, lack: Mi
 
 def _unready_reason(task: TaskInfo) -> str:
     """Why a running pod is not Ready, as its condition says; empty for a Ready one."""
-    conditions = object_list(status_of(task.pod.manifest).get("conditions"))
-    ready = next((one for one in conditions if one.get("type") == "Ready"), {})
+    ready = find_condition(status_of(task.pod.manifest), "Ready")
     is_running = task.status is TaskStatus.RUNNING
     return str(ready.get("reason") or "no reason given") if is_running and ready.get("status") == "False" else ""
 

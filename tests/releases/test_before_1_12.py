@@ -13,7 +13,6 @@ from vcdebug.plugins import LATER_PLUGINS, OTHER_FORMS, PLUGINS
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.recording.state_before import plugin_of
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
@@ -122,7 +121,7 @@ def test_a_refused_pipeline_is_undone() -> None:
 
 
 def test_a_queue_deserves_what_is_requested_at_most() -> None:
-    deserved = [plugin_of(one, Capacity).queues["a"].deserved.milli_cpu for one in both(DESERVED)]
+    deserved = [one.session.plugin_of_class(Capacity).queues["a"].deserved.milli_cpu for one in both(DESERVED)]
     assert [4000.0, 1000.0] == deserved
 
 

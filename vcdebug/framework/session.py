@@ -52,6 +52,7 @@ from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 P = ParamSpec("P")
 R = TypeVar("R")
+AnyPlugin = TypeVar("AnyPlugin", bound="Plugin")
 
 
 class Event:
@@ -173,6 +174,12 @@ class Session:
     def ask_plugins(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
         """Ask the plugins that take part in the hook; returns the combined answer."""
         return hook.combine(self.plugin_calls[hook.method], args)
+
+    def plugin_of_class(self, kind: type[AnyPlugin]) -> AnyPlugin:
+        """The session's plugin of this class, which must be configured."""
+        plugin = self.plugins[kind.name]
+        assert isinstance(plugin, kind)
+        return plugin
 
     def withdraw_hook(self, plugin: Plugin, method: str) -> None:
         """Do not register this hook of the plugin instance; to be called in on_session_open."""

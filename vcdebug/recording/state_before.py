@@ -1,12 +1,10 @@
 """Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules accept."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
 
 from msgspec import Struct
 
 from vcdebug.framework.record import OpEvent
-from vcdebug.framework.session import Plugin
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.pod_group import PodGroup
@@ -20,7 +18,6 @@ from vcdebug.recording.timeline import ClusterState, LazyMap
 
 MAX_REBUILT_JOBS = 512
 MAX_IDLE_AMOUNTS = 4096
-AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
 def state_before(recording: Recording, seq: Seq) -> ClusterState:
@@ -93,13 +90,6 @@ def last_operation(recording: Recording, task: TaskKey, seq: Seq, *ops: str) -> 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
     """A task's job in the session, for reading what never changes; None without one."""
     return recording.session.jobs.get(task_of(recording, task).job)
-
-
-def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
-    """The configured plugin of a class, for reading what never changes."""
-    plugin = recording.session.plugins[kind.name]
-    assert isinstance(plugin, kind)
-    return plugin
 
 
 def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:

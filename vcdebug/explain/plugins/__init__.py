@@ -15,7 +15,7 @@ from vcdebug.explain.predicate_reasons import ConstraintFailure
 from vcdebug.framework.hooks import PREDICATE, SIMULATE_ADD_TASK, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.framework.session import DryRunState, Plugin, Session
+from vcdebug.framework.session import DryRunState, Session
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Row, Seq, TaskKey
@@ -157,7 +157,6 @@ class PluginExplainer(Struct, frozen=True):
 
 
 SIMULATION_POINTS: Final = tuple(one.upstream for one in (SIMULATE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK))
-AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
 class AskedNode(Struct, frozen=True):
@@ -194,12 +193,6 @@ class AskedNode(Struct, frozen=True):
     def pod(self) -> Pod:
         """The task's pod."""
         return self.task.pod
-
-    def plugin_of_kind(self, kind: type[AnyPlugin]) -> AnyPlugin:
-        """The session's plugin of this class."""
-        plugin = self.session.plugins[kind.name]
-        assert isinstance(plugin, kind)
-        return plugin
 
 
 def asked_node_at(recording: Recording, seq: Seq, node: NodeName) -> AskedNode | None:

@@ -10,7 +10,7 @@ COLUMNS = ("used", "request", "sum", "allocatable", "weight", "part")
 
 def score_equation(node: AskedNode, part: str) -> Equation:
     """The score of the node: per resource the weighted fraction that would be used with the task."""
-    plugin, terms = node.plugin_of_kind(Binpack), []
+    plugin, terms = node.session.plugin_of_class(Binpack), []
     request, used, max_score = node.task.resreq, node.node.used, MAX_SCORE * plugin.weight
     packing = plugin.bin_packing_score(request, used, node.node.allocatable)
     for one in packing.parts:

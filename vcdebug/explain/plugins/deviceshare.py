@@ -154,7 +154,7 @@ FORMULA = "sum of what the ledgers score for the cards that they would give, rou
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """The score with one term per kind of device; None for the scores of Ascend devices."""
-    plugin = asked_node.plugin_of_kind(Deviceshare)
+    plugin = asked_node.session.plugin_of_class(Deviceshare)
     if part.endswith("/batch"):
         return None
     ledgers = (
@@ -177,7 +177,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the card equation of each device kind that the pod requests, up to the first refusal."""
-    policy = asked_node.plugin_of_kind(Deviceshare).settings.policy
+    policy = asked_node.session.plugin_of_class(Deviceshare).settings.policy
     for name, ledger in asked_node.node.devices.items():
         if ledger.has_device_request(asked_node.pod):
             # On a clone, since the filter of some ledgers records the pod on their cards.

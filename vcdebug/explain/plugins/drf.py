@@ -16,7 +16,7 @@ from vcdebug.model.queue import QueueInfo, ShareTotals
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.drf import DominantShare, Drf, Hierarchy, HierarchyNode, ShareExchange, iter_exchanges, iter_levels
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of, tasks_of
+from vcdebug.recording.state_before import job_of, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState, LazyMap
 
 NAME = "drf"
@@ -142,7 +142,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
 def job_order(moment: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:
     """Yields the comparison of the jobs' dominant shares in the state of `moment`."""
     # A copy with the shares of that event: the session's plugin has those of the cycle's end.
-    plugin = copy(plugin_of(moment.recording, Drf))
+    plugin = copy(moment.recording.session.plugin_of_class(Drf))
     plugin.shares = {job.uid: _share_after(moment.recording, moment.seq, job.uid) for job in (left, right)}
     comparison = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
     return plugins.iter_differences(plugin.job_order(left, right), [comparison])
@@ -150,7 +150,7 @@ def job_order(moment: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Ite
 
 def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """Yields comparisons per level of the queue tree: unsaturated before saturated, then the smaller share."""
-    plugin = copy(plugin_of(moment.recording, Drf))
+    plugin = copy(moment.recording.session.plugin_of_class(Drf))
     plugin.hierarchy = tree = hierarchy_of(moment.recording, moment.state)
     sign = plugin.queue_order(left, right)
     return plugins.iter_differences(sign, _compared_levels(iter_levels(tree.root, left, right)))

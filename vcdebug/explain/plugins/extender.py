@@ -17,7 +17,6 @@ from vcdebug.model.names import Seq
 from vcdebug.plugins.extender import MANAGED_KEY, Extender
 from vcdebug.plugins.extender.answers import ANY_KEY, missing_text
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import plugin_of
 from vcdebug.releases.queues import EXTENDER_BASIC
 
 FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
@@ -65,13 +64,13 @@ def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation
     """The equation of a recorded vote: the webhook's call and answer."""
     method, key = QUESTIONS[event.point]
     subject = key(event)
-    terms = call_terms(plugin_of(recording, Extender), method, subject)
+    terms = call_terms(recording.session.plugin_of_class(Extender), method, subject)
     return Equation(f"extender: {event.point} of {subject}", FORMULA, ("",), "check", terms, event.result)
 
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """The question about one node."""
-    plugin = asked_node.plugin_of_kind(Extender)
+    plugin = asked_node.session.plugin_of_class(Extender)
     title = f"extender on {asked_node.node.name}"
     if not plugin.is_interested(asked_node.task):
         yield Equation(title, FORMULA, (), "check", (), True, None, NOT_ASKED)
@@ -85,7 +84,7 @@ def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """The webhook's answer about all nodes, and the score that it gives this node; None if the call fails."""
-    plugin = asked_node.plugin_of_kind(Extender)
+    plugin = asked_node.session.plugin_of_class(Extender)
     try:
         scores = plugin.batch_node_order(asked_node.task, asked_node.nodes)
     except ScoreError:
@@ -101,7 +100,7 @@ REJECTING: Final = ("predicate", hooks.JOB_ENQUEUEABLE.method, "overused", "allo
 
 def missing_answers(view: JobView) -> Iterator[AdvisedFact]:
     """Yields the fact, if the webhook was to judge the job, its pods or its queue, and no answer is known."""
-    plugin, release = plugin_of(view.recording, Extender), view.recording.snapshot.release
+    plugin, release = view.session.plugin_of_class(Extender), view.recording.snapshot.release
     missing = {note.text for note in view.recording.notes if note.code == EXTENDER_UNKNOWN}
     keys = (*(task.key for task in view.placed_tasks), view.job.uid, view.queue.name)
     calls = ((plugin.verbs.get(method, ""), key) for key in keys for method in REJECTING)

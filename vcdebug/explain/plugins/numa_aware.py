@@ -18,7 +18,7 @@ ROOM_FORMULA = "· free  █ taken; a container's whole CPUs have to suit the no
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """How many NUMA nodes the assigned CPUs touch."""
-    result = asked_node.plugin_of_kind(NumaAware).numa_spans(asked_node.task, asked_node.nodes)
+    result = asked_node.session.plugin_of_class(NumaAware).numa_spans(asked_node.task, asked_node.nodes)
     if result is None:
         return None
     index = asked_node.row_index
@@ -34,7 +34,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the check of a node: its NUMA nodes with free CPUs, then the CPUs of each container."""
-    verdict = asked_node.plugin_of_kind(NumaAware).numa_room(asked_node.task, asked_node.node.name)
+    verdict = asked_node.session.plugin_of_class(NumaAware).numa_room(asked_node.task, asked_node.node.name)
     if verdict is None:
         return
     refusal = verdict.refusal if not verdict.containers else ""
@@ -67,8 +67,7 @@ def _container_terms(verdict: NumaRoom) -> Iterator[Term]:
 
 def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for nodes that refuse the pod: their kubelets' policies, the pod's, and the free CPUs."""
-    plugin = fits.view.session.plugins[NumaAware.name]
-    assert isinstance(plugin, NumaAware)
+    plugin = fits.view.session.plugin_of_class(NumaAware)
     verdicts = ((node.name, plugin.numa_room(fits.task, node.name)) for node in fits.of_kind("unresolvable"))
     refused = [(name, result) for name, result in verdicts if result is not None and result.refusal]
     for (text, known), names in group_by_key((_failure_words(fits, result), name) for name, result in refused).items():

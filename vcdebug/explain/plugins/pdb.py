@@ -11,7 +11,7 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.plugins.pdb import BudgetCharge, DisruptionBudget, Pdb, charge_budgets, read_budget
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import plugin_of, tasks_of
+from vcdebug.recording.state_before import tasks_of
 
 ADVICE = Advice.queue_admin("Wait until the PodDisruptionBudget allows an eviction, or lower its minAvailable.")
 NO_LABELS = "it has no labels, and plugin pdb never allows unlabeled pods to be evicted"
@@ -19,10 +19,8 @@ NO_LABELS = "it has no labels, and plugin pdb never allows unlabeled pods to be 
 
 def budget_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Allows candidates in order until a covering PodDisruptionBudget is used up."""
-    terms = [
-        _budget_term(charge)
-        for charge in charge_budgets(plugin_of(recording, Pdb).budgets, tasks_of(recording, event.candidates))
-    ]
+    budgets, candidates = recording.session.plugin_of_class(Pdb).budgets, tasks_of(recording, event.candidates)
+    terms = [_budget_term(charge) for charge in charge_budgets(budgets, candidates)]
     title = "pdb: which evictions do the budgets allow?"
     formula = "every budget that covers the pod has disruptions left; each call starts with the full budgets again"
     return victim_equation(title, formula, ("budget", "allowed", "left before"), terms)

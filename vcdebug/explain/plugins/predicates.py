@@ -311,7 +311,7 @@ CACHE_WORDS = {
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """One equation per filter, up to and including the first that refuses."""
-    plugin = asked_node.plugin_of_kind(Predicates)
+    plugin = asked_node.session.plugin_of_class(Predicates)
     for name, status in plugin.judge_node(asked_node.task, asked_node.node.name):
         yield FILTER_EXPLAINERS[name].filter_equation(plugin, asked_node, status.reason if status is not None else None)
 
@@ -320,7 +320,7 @@ def simulated_equations(node: AskedNode) -> Iterator[Equation]:
     """Yields the filters' checks in a dry run: affinity between pods, and devices of the node's copy."""
     if node.simulated is None:
         return
-    plugin, state, copy = node.plugin_of_kind(Predicates), node.cycle_state, node.simulated.node.clone()
+    plugin, state, copy = node.session.plugin_of_class(Predicates), node.cycle_state, node.simulated.node.clone()
     affinity = FILTER_EXPLAINERS[InterPodAffinityFilter.name]
     if InterPodAffinityFilter.name in state.skip:
         yield Equation(f"{affinity.title} {node.node.name}", affinity.formula, (), "check", (), True, None, NO_TERMS)
@@ -336,7 +336,7 @@ def simulated_equations(node: AskedNode) -> Iterator[Equation]:
 
 def cached_verdict(asked_node: AskedNode) -> Equation | None:
     """The equivalence cache's verdict on the pod's template on the node; None if the cache has none."""
-    cached = asked_node.plugin_of_kind(Predicates).cached_template(asked_node.task, asked_node.node.name)
+    cached = asked_node.session.plugin_of_class(Predicates).cached_template(asked_node.task, asked_node.node.name)
     if cached is None:
         return None
     term = Term(f"template {cached[0]}", (asked_node.node.name, CACHE_WORDS[cached[1]]), None)
@@ -373,7 +373,7 @@ def prepared_filters(asked_node: AskedNode) -> Iterator[PreparedFilter]:
     if Predicates.name not in asked_node.session.plugins:
         return
     state = asked_node.cycle_state
-    for node_filter in asked_node.plugin_of_kind(Predicates).filters:
+    for node_filter in asked_node.session.plugin_of_class(Predicates).filters:
         key = STATE_KEYS.get(node_filter.name, "")
         yield PreparedFilter(node_filter.name, key, node_filter.name in state.skip, _format_entry(state.data.get(key)))
 

@@ -25,7 +25,7 @@ from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import proportion
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
+from vcdebug.recording.state_before import job_before, requested_together, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.releases.queues import GUARANTEES_BEYOND_REST, ZERO_DESERVED_DROPPED
 
@@ -115,7 +115,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
 
 
 def _admission_check(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
-    return plugin_of(recording, proportion.Proportion).check_admission(attr_of(state, job.queue), job)
+    return recording.session.plugin_of_class(proportion.Proportion).check_admission(attr_of(state, job.queue), job)
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
@@ -181,7 +181,7 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
 def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """The higher queue priority, then the smaller share."""
     # A copy: the order is asked with past figures, while the session's plugin keeps the final ones.
-    plugin = copy(plugin_of(moment.recording, proportion.Proportion))
+    plugin = copy(moment.recording.session.plugin_of_class(proportion.Proportion))
     plugin.queues = {queue.name: attr_of(moment.state, queue.name) for queue in (left, right)}
     left_share, right_share = (plugin.queues[queue.name].share for queue in (left, right))
     comparisons = (plugins.QUEUE_PRIORITY, left.priority, right.priority), ("proportion share", left_share, right_share)

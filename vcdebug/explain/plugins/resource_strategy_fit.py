@@ -17,7 +17,7 @@ CORE, GIGABYTE = 1000, 1e9
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation:
     """The score of a node: a term per requested resource by its strategy, then terms of scarce resources."""
-    plugin = asked_node.plugin_of_kind(ResourceStrategyFit)
+    plugin = asked_node.session.plugin_of_class(ResourceStrategyFit)
     nodes, settings = asked_node.session.node_table.single_row(asked_node.row), plugin.settings
     terms = [_fit_term(one) for one in (plugin.fit_parts(asked_node.task, nodes) if settings.weight > 0 else ())]
     formula = FORMULA
@@ -49,7 +49,7 @@ def _fit_term(fit_part: FitPart) -> Term:
 def check_equations(node: AskedNode) -> Iterator[Equation]:
     """Yields the check whether the task leaves enough cpu and memory free for idle units of each scarce resource."""
     terms: list[Term] = []
-    for room in node.plugin_of_kind(ResourceStrategyFit).kept_free(
+    for room in node.session.plugin_of_class(ResourceStrategyFit).kept_free(
         node.task, node.session.node_table.single_row(node.row)
     ):
         rates, spare = Resource(room.rates.cpu * CORE, room.rates.memory * GIGABYTE), Resource(room.cpu, room.memory)

@@ -21,7 +21,6 @@ from vcdebug.model.resource import MEMORY
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import plugin_of
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import (
     JsonObject,
@@ -41,7 +40,8 @@ WAIT_OR_REQUEST_LESS: Final = "Request less in spec.minResources, or wait until 
 
 def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
     """(number of the quota, check) of everything that the namespace's quotas state."""
-    plugin, pending = plugin_of(recording, ResourceQuota), _admitted_minimums(recording, seq, job.namespace)
+    plugin = recording.session.plugin_of_class(ResourceQuota)
+    pending = _admitted_minimums(recording, seq, job.namespace)
     for number, quota in enumerate(plugin.quotas.get(job.namespace, ()), start=1):
         for check in quota_checks(quota, plugin.added_minimum(job), pending):
             yield number, check
@@ -55,7 +55,7 @@ def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[s
         job = recording.session.jobs[event.job]
         # Only earlier admissions count; JobEnqueued is an event per plugin, so one job has several.
         if event_seq < seq and event.plugin == RESOURCEQUOTA and job.namespace == namespace:
-            add_minimum(minimums, plugin_of(recording, ResourceQuota).added_minimum(job))
+            add_minimum(minimums, recording.session.plugin_of_class(ResourceQuota).added_minimum(job))
     return minimums
 
 
@@ -73,7 +73,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
 
 def job_enqueued(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """JobEnqueued: what the job adds to the minimums that count against the quotas of its namespace in this cycle."""
-    job, plugin = recording.session.jobs[event.job], plugin_of(recording, ResourceQuota)
+    job, plugin = recording.session.jobs[event.job], recording.session.plugin_of_class(ResourceQuota)
     minimum = plugin.added_minimum(job) if job.namespace in plugin.quotas else {}
     before = _admitted_minimums(recording, seq, job.namespace)
     amounts = [(name, before.get(name, 0), nano_value(minimum[name])) for name in sorted(minimum)]

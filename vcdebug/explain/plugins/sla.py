@@ -13,12 +13,11 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.plugins.sla import Sla, earlier_first
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import plugin_of
 
 
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Whether the job has waited longer than its maximum waiting time."""
-    job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
+    job, plugin = recording.session.jobs[event.job], recording.session.plugin_of_class(Sla)
     deadline = plugin.job_deadline(job)
     created = parse_nanoseconds(job.creation_timestamp)
     verdict = plugin.permit_overdue(job)
@@ -38,7 +37,7 @@ RESERVES_NOTHING = "Plugin sla only admits it and tries it first; it reserves no
 
 def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Yields the comparison of deadlines: the earlier one comes first, jobs without a deadline last."""
-    plugin = plugin_of(moment.recording, Sla)
+    plugin = moment.recording.session.plugin_of_class(Sla)
     left_due, right_due = plugin.job_deadline(left), plugin.job_deadline(right)
     remaining = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (left_due, right_due)]
     spans = format_distinct_durations(*map(abs, remaining))

@@ -14,7 +14,6 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import higher_first
 from vcdebug.plugins.task_topology import Bucket, TaskTopology, role_of
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import plugin_of
 
 FORMULA = (
     "100 × weight × (tasks there + tasks without a node − tasks that must be left out) / tasks of the largest bucket"
@@ -27,7 +26,7 @@ PLACEMENT_OPS: Final = (*PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP)
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     """The bucket's tasks on the node, and those that the node has room for."""
-    result = asked_node.plugin_of_kind(TaskTopology).bucket_scores(asked_node.task, asked_node.nodes)
+    result = asked_node.session.plugin_of_class(TaskTopology).bucket_scores(asked_node.task, asked_node.nodes)
     if result is None:
         return None
     index = asked_node.row_index
@@ -49,7 +48,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
 
 def task_order(moment: OrderMoment, left: TaskInfo, right: TaskInfo) -> Iterator[OrderDifference]:
     """Tasks in buckets first; inside a job by tasks left in the buckets, then by buckets' age or roles' rank."""
-    plugin = plugin_of(moment.recording, TaskTopology)
+    plugin = moment.recording.session.plugin_of_class(TaskTopology)
     first, second = plugin.buckets_of(left.job), plugin.buckets_of(right.job)
     if first is None or second is None:
         return
@@ -83,7 +82,7 @@ def _tasks_without_node(moment: OrderMoment, job: JobId, bucket: Bucket) -> int:
 @per_recording()
 def _first_placings(recording: Recording, job: JobId) -> dict[int, list[Seq]]:
     """Bucket → sorted events of the first placements of its tasks that have no node at the opening."""
-    buckets, opening = plugin_of(recording, TaskTopology).buckets_of(job), recording.timeline.opening_tasks
+    buckets, opening = recording.session.plugin_of_class(TaskTopology).buckets_of(job), recording.timeline.opening_tasks
     by_bucket: dict[int, list[Seq]] = {each.index: [] for each in buckets.buckets} if buckets is not None else {}
     for task in recording.session.jobs[job].tasks.values():
         bucket = None if buckets is None else buckets.get_bucket(task)

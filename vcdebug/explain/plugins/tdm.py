@@ -18,7 +18,7 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import tdm
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
-from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
+from vcdebug.recording.state_before import job_before, task_of, tasks_before
 from vcdebug.snapshot.manifest import REVOCABLE_ZONE_KEY
 
 SCORE_FORMULA = "100 on a revocable node with an open window, for a task that can use revocable nodes"
@@ -49,7 +49,7 @@ def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Eq
 
 
 def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, picks: dict[JobId, list[TaskKey]]) -> Term:
-    rule, status = plugin_of(recording, tdm.Tdm).bar_reason(task), task.status.upstream_name
+    rule, status = recording.session.plugin_of_class(tdm.Tdm).bar_reason(task), task.status.upstream_name
     if rule or task.job not in recording.session.jobs:
         return Term(task.key, (status, None, None), False, _not_evictable_reason(recording, task, rule))
     job = job_before(recording, task.job, seq)
@@ -111,13 +111,13 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def job_order(moment: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Yields the comparison of the jobs' `preemptable` flags."""
-    sign = plugin_of(moment.recording, tdm.Tdm).job_order(left, right)
+    sign = moment.recording.session.plugin_of_class(tdm.Tdm).job_order(left, right)
     return iter_differences(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
 def score_equation(asked_node: AskedNode, part: str) -> Equation:
     """The score of a node, which prefers revocable nodes for tasks that may use them."""
-    plugin, zone = asked_node.plugin_of_kind(tdm.Tdm), asked_node.node.revocable_zone
+    plugin, zone = asked_node.session.plugin_of_class(tdm.Tdm), asked_node.node.revocable_zone
     window, error = (plugin.windows.get(zone, ""), plugin.zones.zone_error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
@@ -131,7 +131,7 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation:
 
 def check_equations(asked_node: AskedNode) -> Iterator[Equation]:
     """Yields the check of a node: its zone's window against the clock, and whether the task may use the zone."""
-    plugin, zone = asked_node.plugin_of_kind(tdm.Tdm), asked_node.node.revocable_zone
+    plugin, zone = asked_node.session.plugin_of_class(tdm.Tdm), asked_node.node.revocable_zone
     error = plugin.zones.zone_error(zone) if zone else None
     allowed = not zone or bool(asked_node.task.revocable_zone)
     window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
@@ -164,8 +164,7 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes of revocable zones whose window is closed: tdm places no pod there."""
-    plugin = fits.view.session.plugins[tdm.Tdm.name]
-    assert isinstance(plugin, tdm.Tdm)
+    plugin = fits.view.session.plugin_of_class(tdm.Tdm)
     for zone, window in plugin.windows.items():
         error = plugin.zones.zone_error(zone)
         names = [node.name for node in fits.refused_for(error)] if error else []

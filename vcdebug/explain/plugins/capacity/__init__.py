@@ -33,7 +33,7 @@ from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.limits import Reservations
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import plugin_of, requested_together, state_before, task_of
+from vcdebug.recording.state_before import requested_together, state_before, task_of
 
 LIMIT_FIGURE = "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
@@ -54,7 +54,7 @@ def queue_and_ancestors(recording: Recording, queue: QueueName) -> list[QueueNam
 
 def bar_reason(recording: Recording, queue: QueueName) -> str:
     """Why capacity refuses before it compares amounts (broken tree, state, not a leaf); empty if it does not."""
-    plugin = plugin_of(recording, Capacity)
+    plugin = recording.session.plugin_of_class(Capacity)
     if not plugin.ready:
         return victims.BROKEN_TREE
     return equation.not_open_reason(recording.session, queue) or (NO_LEAF if plugin.queues[queue].children else "")
@@ -62,13 +62,13 @@ def bar_reason(recording: Recording, queue: QueueName) -> str:
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[equation.QueueCheck]:
     """Allocatable's checks, without the reservations for gated pods."""
-    limits = plugin_of(recording, Capacity).limits
+    limits = recording.session.plugin_of_class(Capacity).limits
     return _checks_upward(recording, seq, queue, lambda attr: limits.check_room(attr, attr.allocated, request))
 
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[equation.QueueCheck]:
     """JobEnqueueable's checks of the job's minimum, for its queue and all ancestors."""
-    limits = plugin_of(recording, Capacity).limits
+    limits = recording.session.plugin_of_class(Capacity).limits
     return _checks_upward(recording, seq, job.queue, lambda attr: limits.check_admission(attr, job))
 
 
@@ -138,7 +138,7 @@ def _room_equation(
     recording: Recording, seq: Seq, event: HookEvent, title: str, allocation: Callable[[QueueName], Resource], note: str
 ) -> equation.Equation:
     """The equation of a limit check: one term per queue and requested dimension."""
-    limits, task = plugin_of(recording, Capacity).limits, task_of(recording, event.task)
+    limits, task = recording.session.plugin_of_class(Capacity).limits, task_of(recording, event.task)
     reservations = None if limits.reservations is None else _reservations_before(recording, seq)
     level_terms: list[equation.Term] = []
     columns: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
     """Preemptive: whether the queue's limit allows the tasks and it deserves more in a requested dimension."""
     queue, request = event.queue, requested_together(recording, event.candidates)
     title = f"capacity: may queue {queue} reclaim for {', '.join(event.candidates)}?"
-    plugin = plugin_of(recording, Capacity)
+    plugin = recording.session.plugin_of_class(Capacity)
     claims_whole = plugin.claims_whole
     formula, compared = {
         (True, True): (WHOLE_CLAIM, equation.WHOLLY_CLAIMED),
@@ -223,7 +223,7 @@ def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> equ
 
 def reclaims_within_limit(recording: Recording) -> bool:
     """Whether Preemptive also requires that the queue stays within its limit."""
-    return plugin_of(recording, Capacity).heeds_limit
+    return recording.session.plugin_of_class(Capacity).heeds_limit
 
 
 def _claim_terms(queue: QueueName, check: LimitCheck) -> Iterator[equation.Term]:
@@ -247,7 +247,7 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
 
 def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
     """Yields comparisons by priority, leaf before parent, share where the branches divide, and non-zero deserved."""
-    plugin = copy(plugin_of(moment.recording, Capacity))
+    plugin = copy(moment.recording.session.plugin_of_class(Capacity))
     plugin.queues = victims.attrs_of(moment.recording, moment.state)
     left_attr, right_attr = plugin.queues[left.name], plugin.queues[right.name]
     first, second = plugin.queues_to_compare(left_attr, right_attr)
@@ -265,7 +265,7 @@ def victim_queue_order(
     moment: OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo
 ) -> Iterator[OrderDifference]:
     """The victim queue with more ancestors in common with the preemptor's queue comes first."""
-    plugin = plugin_of(moment.recording, Capacity)
+    plugin = moment.recording.session.plugin_of_class(Capacity)
     level, other_level = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
     return iter_differences(plugin.victim_queue_order(left, right, asking), [("levels in common", level, other_level)])
 

@@ -22,7 +22,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import Capacity, reclaim
 from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, shared_dimensions, short_of_guarantee, with_figures
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of
+from vcdebug.recording.state_before import job_of, state_before, task_of
 from vcdebug.recording.timeline import ClusterState
 
 NAME = "capacity"
@@ -33,7 +33,7 @@ BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> CapacityQueueAttr:
     """The plugin's figures of a queue in a state."""
-    return with_figures(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
+    return with_figures(recording.session.plugin_of_class(Capacity).queues[queue], state.books[NAME][queue])
 
 
 def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, CapacityQueueAttr]:
@@ -47,7 +47,7 @@ NO_FIGURES: tuple[TermFigure, ...] = (None,) * len(VICTIM_COLUMNS)
 
 def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Reclaimable: candidates in eviction order whose queues hold more than they deserve."""
-    plugin, title = plugin_of(recording, Capacity), f"capacity: which candidates can {event.task} reclaim?"
+    plugin, title = recording.session.plugin_of_class(Capacity), f"capacity: which candidates can {event.task} reclaim?"
     job, attrs = job_of(recording, event.task), attrs_of(recording, state_before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
@@ -84,7 +84,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
         terms = [Term(key, NO_FIGURES, True) for key in event.candidates]
         return victim_equation(title, VICTIMS_FORMULA, VICTIM_COLUMNS, terms, "inside one queue every candidate may go")
-    if not plugin_of(recording, Capacity).ready:
+    if not recording.session.plugin_of_class(Capacity).ready:
         return Equation(title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE)
     attrs = attrs_of(recording, state_before(recording, seq))
     call = reclaim.ReclaimCall(attrs)
@@ -134,7 +134,7 @@ def _telling_dimension(verdict: reclaim.JudgedCandidate, task: TaskInfo) -> str:
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> VetoReason:
     """Why capacity protects these pods from the task, by the first rule that applies."""
-    plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, state_before(view.recording, seq))
+    plugin, attrs = view.session.plugin_of_class(Capacity), attrs_of(view.recording, state_before(view.recording, seq))
     if not plugin.ready:
         return not_above_share(view, NAME, protected, seq, smaller_share_advice)
     reasons = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in protected)

@@ -303,10 +303,8 @@ class Finding(Struct, frozen=True):
 
     def sentence_about(self, names: JobNames) -> str:
         """The headline with workloads in place of PodGroups, its subject with the workload's kind if that fits."""
-        subject = self.headline.subject
-        titled, named = (
-            names.in_text(str(self.headline._replace(subject=name))) for name in (names.title_of(subject), subject)
-        )
+        subjects = (names.title_of(self.headline.subject), self.headline.subject)
+        titled, named = (names.in_text(str(self.headline._replace(subject=one))) for one in subjects)
         return titled if len(titled) <= MAX_LINE_LENGTH else named
 
     @property

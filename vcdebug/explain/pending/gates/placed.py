@@ -466,10 +466,8 @@ def _phantom_finding(view: JobView, pipelined: Sequence[TaskInfo]) -> Finding:
     ending = "the pods terminating there make room for other jobs" if is_ending else "no pod there is terminating"
     stuck = f"but {ending}, so {pronoun} never bound this way"
     reason = f"{source} reserved {nodes} for {_format_tasks(pipelined)}, {stuck}"
-    numbers = {
-        **counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available}),
-        **amount_numbers("request", task.init_resreq),
-    }
+    pod_counts = counts({"pods.pipelined": len(pipelined), "job.minAvailable": view.job.min_available})
+    numbers = {**pod_counts, **amount_numbers("request", task.init_resreq)}
     lines = tuple(f"{one.key} -> {one.node_name}, where no pod terminates for it" for one in pipelined)
     finding = view.pending(Cause.PHANTOM, reason, numbers, evidence, lines=lines, state="is stuck")
     return finding.with_additions(*_phantom_facts(view, task, source))
@@ -490,8 +488,7 @@ def _phantom_facts(view: JobView, task: TaskInfo, source: str) -> Iterator[str |
     findings, same_plan = stopping_findings(view.recording, view), "The next cycle makes the same plan."
     if not findings:
         evicting = join_names(action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts)
-        yield same_plan
-        yield Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}.")
+        yield from (same_plan, Advice.cluster_admin(f"Order the actions so that allocate runs before {evicting}."))
         return
     finding = findings[0]
     detail = f"; {lower_first(finding.facts[0])}" if finding.facts else "."

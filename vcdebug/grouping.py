@@ -17,6 +17,15 @@ def group_by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
     return groups
 
 
+Histogram = list[tuple[str, list[Thing]]]
+
+
+def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
+    """(reason, things with this reason), the most frequent reason first, then by name."""
+    by_reason = group_by_key((reason, item) for item, reason in pairs)
+    return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
 def split_names(text: str) -> tuple[str, ...]:
     """The names in a text, in order: for lists of names that would take a line each."""
     return tuple(text.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
-from typing import Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,7 +20,6 @@ from vcdebug.amount_text import (
 )
 from vcdebug.errors import VcdebugError
 from vcdebug.gotime import parse_time
-from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.recording.recording import Recording
@@ -418,16 +417,6 @@ _COUNT_UNITS: Final = {
 def counts(values: Mapping[str, int]) -> dict[str, Number]:
     """Numbers of things as JSON numbers, with the unit that follows from their names."""
     return {name: Number(float(value), _COUNT_UNITS.get(name.partition(".")[0], "")) for name, value in values.items()}
-
-
-Thing = TypeVar("Thing")
-Histogram = list[tuple[str, list[Thing]]]
-
-
-def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
-    """(reason, things with this reason), the most frequent reason first, then by name."""
-    by_reason = group_by_key((reason, item) for item, reason in pairs)
-    return sorted(by_reason.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
 
 def reason_lines(entries: Iterable[tuple[str, Sequence[str]]], noun: str = "pod") -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 from msgspec import Struct
 
 from vcdebug.errors import PANICS
-from vcdebug.explain.answer import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
 from vcdebug.explain.victim_candidates import JudgedNode, SkippedVictim, judge_node, skipped_victim, victim_filter_of
@@ -20,6 +19,7 @@ from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
+from vcdebug.grouping import Histogram, histogram
 from vcdebug.kube.node_view import CycleState
 from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, SHORTAGE_PREFIX, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, NodeName, Seq, TaskKey

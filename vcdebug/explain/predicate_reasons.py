@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from vcdebug.explain.answer import Advice, Histogram, histogram
+from vcdebug.explain.answer import Advice
 from vcdebug.framework.record import Level, PredicateEvent
+from vcdebug.grouping import Histogram, histogram
 from vcdebug.kube.affinity_terms import AffinityTerm
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports

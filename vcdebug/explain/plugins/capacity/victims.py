@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
-from vcdebug.explain.answer import Advice, histogram, reason_lines
+from vcdebug.explain.answer import Advice, reason_lines
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
@@ -16,6 +16,7 @@ from vcdebug.explain.queue_findings import too_small_words
 from vcdebug.explain.queue_index import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
+from vcdebug.grouping import histogram
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import CPU, PODS
 from vcdebug.model.task import TaskInfo

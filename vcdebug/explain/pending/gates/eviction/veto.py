@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, histogram, reason_lines
+from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, reason_lines
 from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
@@ -13,7 +13,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
 from vcdebug.explain.victim_candidates import NEVER_CANDIDATE_RULES, RankedObjections, every_victim, rank_objections
 from vcdebug.framework import action
-from vcdebug.grouping import group_by_key
+from vcdebug.grouping import group_by_key, histogram
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PRIORITY

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, join_names
+from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.explanation import explain_subject
@@ -194,7 +194,8 @@ def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
     ended = [key for key, pod in new_pods.items() if pod.phase == "Succeeded" and old_pods[key].phase != "Succeeded"]
     removed = [key for key in old_pods if key not in new_pods]
     recreated = [key for key, pod in new_pods.items() if key in old_pods and pod.uid != old_pods[key].uid]
-    for keys, verb in ((ended, "ended"), (removed, "left"), (recreated, "terminated and was recreated")):
+    again = f"terminated and {verb_for(len(recreated), 'was')} recreated"
+    for keys, verb in ((ended, "ended"), (removed, "left"), (recreated, again)):
         if keys:
             yield f"{join_names(keys)} {verb}"
     for change in iter_clock_changes(recording):

@@ -38,6 +38,7 @@ def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
             {"CPUUsageAvg.5m": 3},
             "thresholds.CPUUsageAvg.5m: the plugin does not read it, but cpu (80 by default), mem (8",
         ),
+        ({"CPUUsageAvg.5m": 3, "m": 9}, "thresholds.CPUUsageAvg.5m, m: the plugin does not read them, but cpu"),
         ({"cpu": 3, "memory": 20}, "thresholds.memory: the plugin does not read it, but mem (80 by default); misspelt"),
     ],
 )

@@ -46,7 +46,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
 
 
 def _unread_arguments(recording: Recording) -> Iterator[Problem]:
-    """A Problem for each argument that no plugin read: misspelt, or of another release."""
+    """A Problem for each map with arguments that no plugin read: misspelt, or of another release."""
     effect = "misspelt, or an argument of another release: nothing follows from it here"
     for name, plugin in recording.session.plugins.items():
         for path, arguments in _with_sections(plugin.arguments):
@@ -55,9 +55,10 @@ def _unread_arguments(recording: Recording) -> Iterator[Problem]:
                 arguments.defaults if arguments is not plugin.arguments and len(arguments.defaults) <= MAX_KEYS else {}
             )
             read = join_names(f"{key} ({format_setting(value)} by default)" for key, value in few.items())
-            fault = f"the plugin does not read it{f', but {read}' if read else ''}"
-            for key in arguments.raw.unread_keys:
-                yield Problem(CONF_FILE, f"plugin {name}", f"{path}.{key}", fault, effect)
+            if keys := arguments.raw.unread_keys:
+                what = "it" if len(keys) == 1 else "them"
+                fault = f"the plugin does not read {what}{f', but {read}' if read else ''}"
+                yield Problem(CONF_FILE, f"plugin {name}", f"{path}.{join_names(map(str, keys))}", fault, effect)
 
 
 MAX_KEYS = 4

@@ -50,6 +50,13 @@ def test_unneeded_fixes_of_a_chain_are_left_out() -> None:
     assert [("d",)] == [one.plan.all_edits for one in found.best_plans]
 
 
+def test_a_field_that_suffices_alone_is_not_changed_together_with_others() -> None:
+    fixes = [Fix("q", ("q=4",), AdviceHarm.JOB, ("stuck",)), Fix("both", ("d=9", "q=9"), AdviceHarm.JOB, ("stuck",))]
+    reached = outcome(reached=True, placed=1)
+    found = run_search(FixSearch("stuck", 0, fixes, 2), lambda wanted: [reached for _ in wanted])
+    assert [("q=4",)] == [one.plan.all_edits for one in found.best_plans]
+
+
 def test_without_a_complete_fix_only_fixes_that_place_more_pods_are_shown() -> None:
     found = world(set(), {"b": (), "c": ()}, more=("b",))
     assert [(("b",), False)] == [(one.plan.all_edits, one.is_proven) for one in found.best_plans]

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import recorded, recorded_path
 from vcdebug.actions import LATER_ACTIONS
 from vcdebug.explain.answer import Explanation, Flaw
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import NEWEST, SUPPORTED_TAGS, Release, release_at_tag
@@ -81,6 +83,23 @@ def test_a_placed_job_without_a_flaw_gets_no_fixes() -> None:
     answer = explain_by_name(recording, "ml/fraud-model")
     assert answer.scheduled
     assert not answer.wants_fixes
+
+
+def test_milder_victims_are_not_had_by_evicting_more_pods() -> None:
+    classes = [priority_class("high", 1000), priority_class("low", 10)]
+    low = [pod for at in range(2) for pod in pods("low", 1, cpu="4", prefix=f"low-{at}", on=f"n{at}", priority=10)]
+    mid = [pod for at in range(4) for pod in pods("mid", 1, cpu="2", prefix=f"mid-{at}", on=f"n{at}", priority=1000)]
+    groups = [pod_group("low", phase="Running", priority_class="low"), pod_group("mid", phase="Running")]
+    job = [pod_group("j", min_member=2, priority_class="high"), *pods("j", 2, cpu="2", priority=1000)]
+    conf = conf_of("priority gang", "drf predicates proportion nodeorder", actions="allocate, preempt, backfill")
+    machines = [node(f"n{at}", cpu="4") for at in range(4)]
+    recording = replay_cycle(cluster(machines, classes, groups, low, mid, job, conf=conf))
+    answer = explain_by_name(recording, "default/j")
+    assert Flaw.MILDER_VICTIM in answer.dominant.flaws
+    most = len(cycle_effects(recording).evicted)
+    for plan in shown(recording, answer):
+        after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, plan.plan.all_edits)))
+        assert len(cycle_effects(after).evicted) <= most
 
 
 def test_a_gang_of_subgroups_starts_with_fewer_of_them_and_is_said_to_lack_the_right_ones() -> None:

@@ -55,6 +55,9 @@ def form_faults(found: Explanation, answer: str) -> Iterator[str]:
         yield from (f"no sentence: {fact}" for fact in finding.facts if not fact.endswith((".", "?")))
     if "Evidence (cause: " not in answer.splitlines()[-1]:
         yield f"the evidence of {found.job} has more than one line"
+    said = found.dominant.full_text.lower()
+    repeated = (one.reason for one in found.contributing if one.reason.lower() in said)
+    yield from (f"said twice: {reason}" for reason in repeated if f"Also: {reason}" in answer)
     placements = [text for _, text in found.dominant.evidence if PLACEMENT.match(text)]
     yield from (f"two placements of one pod: {one}" for one in placements if placements.count(one) > 1)
     lines = sum(max(1, -(-len(line) // COLUMNS)) for line in answer.splitlines())

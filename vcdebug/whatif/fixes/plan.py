@@ -36,6 +36,11 @@ class FixPlan(Struct, frozen=True):
         return tuple(edit for fix in self.filled_fixes for edit in fix.edits)
 
     @property
+    def changed_fields(self) -> frozenset[str]:
+        """The fields that the edits set, without their values."""
+        return frozenset(edit.partition("=")[0] for edit in self.all_edits)
+
+    @property
     def worst_harm(self) -> AdviceHarm:
         """The harm of the plan's most harmful fix."""
         return max(fix.harm for fix in self.fixes)
@@ -92,7 +97,7 @@ class TriedPlan(Struct, frozen=True):
         # Where the pods do not exist yet, the same minResources means other pods with another minMember.
         if self.outcome.assumed != other.outcome.assumed:
             return False
-        has_more_edits = frozenset(self.plan.all_edits) > frozenset(other.plan.all_edits)
+        has_more_edits = self.plan.changed_fields > other.plan.changed_fields
         return has_more_edits and self.outcome.placed <= other.outcome.placed and other.rank_key <= self.rank_key
 
     @property

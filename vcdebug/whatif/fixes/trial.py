@@ -205,6 +205,8 @@ class FixTrials:
         evicted_before = self._base_waiting.evicted if self._flaws else {}
         kept = [job for task, job in evicted_before.items() if task not in after.evicted]
         has_flaw = not {*self._flaws, Flaw.REFUSED_LATER}.isdisjoint(explanation.dominant.flaws)
+        if not {Flaw.MILDER_VICTIM, Flaw.MANY_VICTIMS}.isdisjoint(self._flaws):
+            has_flaw = has_flaw or len(after.evicted) > len(evicted_before)
         if Flaw.LOSES_PODS in self._flaws:
             lost = [
                 [each.evicted.get(explanation.pod)] if explanation.pod else [*each.evicted.values()]

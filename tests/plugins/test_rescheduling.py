@@ -83,6 +83,18 @@ def test_without_idle_and_busy_nodes_there_are_no_victims(usage: dict[str, Any])
     assert [] == victims(opened(NODES, running("j-0", "b"), **usage))
 
 
+def test_a_node_exactly_at_its_target_loses_another_pod() -> None:
+    pods = [running(f"j-{i}", "b") for i in range(3)]
+    assert 2 == len(victims(opened(NODES, pods, a=(10, 10), b=(80, 20))))
+
+
+def test_a_resource_without_capacity_does_not_keep_a_node_busy() -> None:
+    bare = node("b")
+    bare["status"]["capacity"] = {"cpu": "10"}
+    pods = [running(f"j-{i}", "b") for i in range(3)]
+    assert 2 == len(victims(opened(node("a"), bare, pods, a=(10, 10), b=(80, 20))))
+
+
 def test_an_exhausted_budget_ends_the_choice() -> None:
     nodes = [node("a", cpu="1"), node("b")]
     ssn = opened(nodes, [running(f"j-{i}", "b", cpu="600m") for i in range(3)], a=(10, 10), b=(99, 20))

@@ -41,7 +41,7 @@ class ReclaimAsker(NamedTuple):
 
     task: TaskInfo
     queue: queue_attr.CapacityQueueAttr
-    needs_whole: bool = False
+    needs_whole: bool
     """Whether a queue is protected that holds less than the task requests in any dimension."""
 
 

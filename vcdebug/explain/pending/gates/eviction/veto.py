@@ -85,7 +85,7 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     node, tier = votes[0][0], votes[0][1].tier
     _, all_votes = _question_and_answers(view, node)
     empty_votes = [vote for vote in all_votes if vote.tier < tier and not vote.result]
-    later = [vote.plugin for vote in all_votes if vote.tier > tier]
+    later = [vote.plugin for vote in all_votes if vote.tier > tier and vote.result]
     priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
     advice = veto_reason.advice
     facts = [f"{veto_reason.text}.", *earlier_tier_facts(view.recording, empty_votes, tier)]

@@ -210,3 +210,16 @@ def test_a_named_node_without_a_score_is_answered_with_what_refuses_the_pod_ther
     assert reply == explain_refusal(replay_cycle(snapshot), "j-0 b")
     with pytest.raises(NotFoundError, match="no such node"):
         explain_node(replay_cycle(snapshot), "j-0 c")
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_what_a_missing_action_would_do_follows_the_sentence_that_names_it(missing: bool) -> None:
+    full = [node("n1", cpu="4"), pod_group("low", queue="other", phase="Running"), *pods("low", 2, cpu="2", on="n1")]
+    queues = [queue("other"), queue("mine", weight=9)]
+    conf = conf_of("gang", "predicates proportion", actions="allocate" if missing else "allocate, reclaim")
+    recording = replay_cycle(cluster(queues, full, pod_group("j", queue="mine"), pods("j", 1, cpu="2"), conf=conf))
+    lines = explain_refusal(recording, "j-0").lines
+    named = [at for at, line in enumerate(lines) if "and reclaim is not in actions" in line]
+    shown = [at for at, line in enumerate(lines) if line.startswith("With reclaim (replayed)")]
+    assert [at + 1 for at in named] == shown
+    assert bool(named) is missing

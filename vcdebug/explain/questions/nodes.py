@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import structs
 
 from vcdebug.amount_text import count_noun, format_named_amount, format_number, join_names, verb_for
-from vcdebug.explain.answer import Evidence, NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply, ReplySheet
 from vcdebug.explain.decisions import dry_runs
 from vcdebug.explain.decisions.equations import ScorePart, score_parts
 from vcdebug.explain.decisions.node_choice import (
@@ -263,7 +263,9 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     lines = tuple(_evicting_search_line(recording, one, funnels) for one in evicting)
     if not answering.event.feasible.size:
         # What a filter only calls by the name of its error, explain can trace to the object that lacks something.
-        lines = (*explain_by_name(recording, pod).first_lines[1:], *lines)
+        # What a missing action would do is clear only after the sentence that names it.
+        found = explain_by_name(recording, pod)
+        lines = (*found.first_lines[found.cause_code != Cause.NOT_CONFIGURED :], *lines)
     lines = (*_node_lines(recording, answering, funnels, node), *lines, *hidden_lines)
     proofs = (answering, *evicting)
     evidence = tuple(Evidence(one.seq, f"{count_noun(one.event.processed, 'node')} checked") for one in proofs)

@@ -51,10 +51,12 @@ def test_unneeded_fixes_of_a_chain_are_left_out() -> None:
 
 
 def test_a_field_that_suffices_alone_is_not_changed_together_with_others() -> None:
-    fixes = [Fix("q", ("q=4",), AdviceHarm.JOB, ("stuck",)), Fix("both", ("d=9", "q=9"), AdviceHarm.JOB, ("stuck",))]
+    both = ("d={amount}", "q={amount}")
+    fixes = [fix("q", AmountRange(1, 4)), Fix("both", both, AdviceHarm.JOB, ("stuck",), AmountRange(8, 9))]
+    fixes += [fix("b"), Fix("other b", ("b=2", "c"), AdviceHarm.JOB, ("stuck",))]
     reached = outcome(reached=True, placed=1)
-    found = run_search(FixSearch("stuck", 0, fixes, 2), lambda wanted: [reached for _ in wanted])
-    assert [("q=4",)] == [one.plan.all_edits for one in found.best_plans]
+    found = run_search(FixSearch("stuck", 0, fixes, len(fixes)), lambda wanted: [reached for _ in wanted])
+    assert [("q=2",), ("b",), ("b=2", "c")] == [one.plan.all_edits for one in found.best_plans]
 
 
 def test_without_a_complete_fix_only_fixes_that_place_more_pods_are_shown() -> None:

@@ -36,9 +36,11 @@ class FixPlan(Struct, frozen=True):
         return tuple(edit for fix in self.filled_fixes for edit in fix.edits)
 
     @property
-    def changed_fields(self) -> frozenset[str]:
-        """The fields that the edits set, without their values."""
-        return frozenset(edit.partition("=")[0] for edit in self.all_edits)
+    def changes(self) -> frozenset[str]:
+        """What the plan changes: for a fix with an amount the fields, whatever their amount, else the edits."""
+        filled = zip(self.filled_fixes, self.amounts, strict=True)
+        edits = ((edit, amount) for fix, amount in filled for edit in fix.edits)
+        return frozenset(edit if amount is None else edit.partition("=")[0] for edit, amount in edits)
 
     @property
     def worst_harm(self) -> AdviceHarm:
@@ -93,11 +95,11 @@ class TriedPlan(Struct, frozen=True):
         return self.plan.fixes[0].corrects and not self.outcome.has_flaw
 
     def does_more_than(self, other: TriedPlan) -> bool:
-        """Whether the plan has all edits of a plan that ranks at least as high, and more, but places no more pods."""
+        """Whether the plan changes all that one of at least its rank changes, and more, but places no more pods."""
         # Where the pods do not exist yet, the same minResources means other pods with another minMember.
         if self.outcome.assumed != other.outcome.assumed:
             return False
-        has_more_edits = self.plan.changed_fields > other.plan.changed_fields
+        has_more_edits = self.plan.changes > other.plan.changes
         return has_more_edits and self.outcome.placed <= other.outcome.placed and other.rank_key <= self.rank_key
 
     @property

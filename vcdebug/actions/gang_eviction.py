@@ -211,7 +211,7 @@ class GangReclaim(GangEviction, action.Action):
     """
 
     name = GANG_RECLAIM
-    facts = ActionFacts(places=True, evicts=True, by_gang=True, across_queues=True)
+    facts = replace(GangEviction.facts, across_queues=True)
     kind = EvictionKind.GANG_RECLAIM
 
     def own_skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:

@@ -175,7 +175,7 @@ class ReclaimAtOnce(Action):
     """The older form, without statement and gang: evicted tasks stay evicted, whether or not that helped."""
 
     name = "reclaim"
-    facts = ActionFacts(places=True, evicts=True, across_queues=True, evicts_copies=True)
+    facts = Reclaim.facts
     victim_filter = staticmethod(victim_filter)
 
     def execute(self, ssn: Session) -> None:

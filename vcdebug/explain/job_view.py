@@ -104,6 +104,11 @@ class JobView:
         """Tasks without a node at the opening that this cycle bound, allocated or pipelined."""
         return [task for task in self.pending_at_open if task.status in PLACED_STATUSES]
 
+    @property
+    def pipelined_tasks(self) -> list[TaskInfo]:
+        """Those of placed_tasks that have only reserved room on a node."""
+        return [task for task in self.placed_tasks if task.status is TaskStatus.PIPELINED]
+
     @cached_property
     def unplaced_tasks(self) -> list[TaskInfo]:
         """Tasks that were without a node at the opening and are not placed when the cycle ends."""
@@ -223,15 +228,10 @@ def action_seqs(recording: Recording, moment_name: str) -> Mapping[str, Seq]:
 def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
     """(namespace, PodGroup) → pods that name another scheduler and have no node."""
     names = recording.snapshot.flags.scheduler_names
-    by_group: dict[tuple[str, str], list[Pod]] = {}
-    for manifest in recording.snapshot.objects_of("Pod"):
-        # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
-        identity = PodIdentity.of_manifest(manifest)
-        if not identity.node and identity.scheduler not in names:
-            group, pod = annotations_of(manifest).get(GROUP_ANNOTATION), Pod(manifest)
-            if group is not None:
-                by_group.setdefault((pod.namespace, group), []).append(pod)
-    return by_group
+    # The identity alone is much cheaper than a Pod, and most pods of a cluster have a node.
+    identities = ((one, PodIdentity.of_manifest(one)) for one in recording.snapshot.objects_of("Pod"))
+    hidden = (Pod(one) for one, identity in identities if not identity.node and identity.scheduler not in names)
+    return group_by_key(((pod.namespace, pod.annotations.get(GROUP_ANNOTATION, "")), pod) for pod in hidden)
 
 
 @per_recording()

@@ -128,14 +128,14 @@ def explanation_blocks(
 def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(answer.contributing, key=lambda finding: finding.cause == Cause.MIXED)
-    full_text = answer.dominant.full_text.lower()
+    full_text = answer.dominant.full_text
     # Where an action is missing, the first line says that no node has free room.
     no_room = (Cause.MIXED,) if answer.cause_code == Cause.NOT_CONFIGURED else ()
-    protecting = (finding.cause for finding in others if f"{finding.cause} {PROTECTS_EVERY}".lower() in full_text)
-    implied = (*((Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP.lower() in full_text else no_room), *protecting)
-    further = [
-        finding for finding in others if finding.reason.lower() not in full_text and finding.cause not in implied
-    ]
+    protecting = (finding.cause for finding in others if f"{finding.cause} {PROTECTS_EVERY}" in full_text)
+    implied = (*((Cause.NOT_ALLOCATABLE,) if QUOTA_USED_UP in full_text else no_room), *protecting)
+    # A reason that begins a sentence has a capital there.
+    said = full_text.lower()
+    further = [finding for finding in others if finding.reason.lower() not in said and finding.cause not in implied]
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
     for finding in further[:1]:

@@ -17,7 +17,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import GANG
 from vcdebug.recording.effects import CARRIED_OUT_FATES, EvictOperation, evict_operations
 from vcdebug.recording.recording import Recording, per_recording
@@ -213,8 +213,7 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | 
     yield from with_flaw(Flaw.BELOW_DESERVED, _queue_left_facts(view, planned))
     yield from with_flaw(Flaw.MANY_VICTIMS, _fewer_victims_facts(view, planned))
     own = [one for one in evictions if one.preemptor == view.job.uid]
-    pipelined = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
-    places = [(task.node_name, task.init_resreq) for task in pipelined]
+    places = [(task.node_name, task.init_resreq) for task in view.pipelined_tasks]
     yield from elsewhere_facts(view, own[0].seq, (one.node for one in own), places) if own else ()
 
 
@@ -313,8 +312,7 @@ def _queue_left_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[
 
 def _fewer_victims_facts(view: JobView, evictions: Sequence[Eviction]) -> Iterator[str]:
     """Yields a sentence if fewer victims would free enough for the pipelined pods: how many, and which."""
-    pipelined = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
-    by_node = group_by_key((task.node_name, task) for task in pipelined)
+    by_node = group_by_key((task.node_name, task) for task in view.pipelined_tasks)
     sufficient: list[TaskKey] = []
     for node, tasks in by_node.items():
         on_node = [eviction for eviction in evictions if eviction.node == node]
@@ -390,9 +388,8 @@ def _deciding_tier_facts(view: JobView, eviction: Eviction) -> Iterator[str]:
     calls = victim_question_before(view.recording, eviction.seq)
     if calls is None or eviction.tier is None:
         return
-    yield from earlier_tier_facts(
-        view.recording, [vote for vote in calls.answered if vote.tier < eviction.tier], eviction.tier
-    )
+    earlier = [vote for vote in calls.answered if vote.tier < eviction.tier]
+    yield from earlier_tier_facts(view.recording, earlier, eviction.tier, detailed=view.detailed)
     deciders = [vote.plugin for vote in calls.answered if vote.tier == eviction.tier]
     silent = [one for one in unasked_plugins(view.recording, calls, eviction.seq) if one.vote.state == "not asked"]
     unasked = [one for one in silent if one.vote.tier > eviction.tier]

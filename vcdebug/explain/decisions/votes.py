@@ -374,14 +374,17 @@ def _notes_if_asked(recording: Recording, seq: Seq, plugin: str, candidates: tup
     return {term.name: term.note for term in equation.terms if term.is_met is False}
 
 
-def earlier_tier_facts(recording: Recording, empty_votes: Sequence[PluginAnswer], tier: int) -> tuple[str, ...]:
-    """`Tier 1 (gang) allows no victim, so tier 2 decided.`, with the reason that is the same for all candidates; none
-    if no earlier tier answered.
+def earlier_tier_facts(
+    recording: Recording, empty_votes: Sequence[PluginAnswer], tier: int, *, detailed: bool
+) -> tuple[str, ...]:
+    """`Tier 1 (gang) allows no victim, so tier 2 decided.`, if `detailed` with the reason that is the same for all
+    candidates; none if no earlier tier answered.
     """
     if not empty_votes:
         return ()
     tiers = join_names(dict.fromkeys(str(vote.tier) for vote in empty_votes))
-    plugins = join_names(dict.fromkeys(vote.plugin + _common_note(recording, vote) for vote in empty_votes))
+    notes = ((vote.plugin, _common_note(recording, vote) if detailed else "") for vote in empty_votes)
+    plugins = join_names(dict.fromkeys(f"{plugin}{note}" for plugin, note in notes))
     return (f"Tier {tiers} ({plugins}) allows no victim, so tier {tier} decided.",)
 
 

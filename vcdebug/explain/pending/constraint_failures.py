@@ -29,6 +29,7 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -139,13 +140,18 @@ def lasting_failures(
 
     Checked are ports and podAntiAffinity, also among the waiting tasks themselves, which are bound in this order.
     """
-    # Terminating pods leave too, and a pipelined one of another job has no node yet.
-    unsure = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
-    passing = {key for key, other in view.recording.timeline.tasks.items() if other.status in unsure}
+    passing = _passing_tasks(view.recording)
     for place, task in enumerate(waiting):
         fits = NodeFits(view, task, len(view.recording), (task.node_name,))
         fits.without = passing.union((task.key, *leaving)).difference(earlier.key for earlier in waiting[:place])
         yield from ((task, failure) for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
+
+
+@per_recording()
+def _passing_tasks(recording: Recording) -> frozenset[TaskKey]:
+    """Terminating tasks, which leave their node, and pipelined ones, which have none yet."""
+    passing = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+    return frozenset(key for key, task in recording.timeline.tasks.items() if task.status in passing)
 
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:

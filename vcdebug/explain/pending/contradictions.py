@@ -305,7 +305,7 @@ def _group_refusals(view: JobView) -> Iterator[_Contradiction]:
 def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
     """Yields that pods are evicted for a pod that its node refuses even without them."""
     evictions = evictions_by_preemptor(view.recording).get(view.job.uid, ())
-    waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED] if evictions else []
+    waiting = view.pipelined_tasks if evictions else []
     for task, failure in vain_evictions(view, waiting, [one.victim for one in evictions]) if waiting else ():
         pod = "it" if len(waiting) == 1 else task.name
         rule = f"{evictions[0].action} only frees resources and asks no filter again, so it can evict in each cycle"

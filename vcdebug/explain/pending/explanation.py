@@ -262,12 +262,17 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
         override(view, task, fits, gates, ordered) for override in resolve_gates(OVERRIDES)
     )
     first, *others = next((findings for findings in overrides if findings is not None), ordered)
-    lacking = [one for one in allocating[:1] if one.cause in SHORTAGES]
-    is_about_victims = any(gate.finding is first and gate.chance is GateChance.REAL for gate in gates)
-    if shortage := [f"Without evictions, {one.reason}." for one in lacking if is_about_victims]:
-        own_facts = (fact for fact in first.facts if not fact.startswith(NO_FREE_ROOM))
-        first = replace(first, facts=(*own_facts, *shortage))
+    if allocating and any(gate.finding is first and gate.chance is GateChance.REAL for gate in gates):
+        first = _with_shortage(first, allocating[0])
     return [_with_holders(first, fits), *others]
+
+
+def _with_shortage(finding: Finding, in_allocate: Finding) -> Finding:
+    """Add to the finding of an evicting action what the nodes lack without evictions, in place of a vaguer fact."""
+    if in_allocate.cause not in SHORTAGES:
+        return finding
+    facts = (fact for fact in finding.facts if not fact.startswith(NO_FREE_ROOM))
+    return replace(finding, facts=(*facts, f"Without evictions, {in_allocate.reason}."))
 
 
 def _with_holders(finding: Finding, fits: NodeFits) -> Finding:

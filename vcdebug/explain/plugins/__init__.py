@@ -1,7 +1,8 @@
 """The explainers of plugins, which derive answers and reasons of refusals; imported on first use."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
+from pkgutil import iter_modules
 from typing import Any, Final, NamedTuple, TypeGuard, TypeVar
 
 from msgspec import Struct, field
@@ -226,12 +227,14 @@ def asked_node_in(session: Session, event: ScoreEvent | PredicateEvent | HookEve
 
 
 NO_EXPLAINER = PluginExplainer()
+_MODULES: Final = frozenset(f"{__name__}.{module.name}" for module in iter_modules(__path__))
+"""Listed once, since a search for a module that does not exist reads folders each time."""
 
 
 def explainer_for(plugin: str) -> PluginExplainer:
     """The explainer of a plugin, from the module of this room with its name; an empty one without such a module."""
     module = f"{__name__}.{plugin.replace('-', '_')}"
-    if plugin not in PLUGINS or find_spec(module) is None:
+    if plugin not in PLUGINS or not (module in sys.modules or module in _MODULES):
         return NO_EXPLAINER
     explainer: PluginExplainer = resolve_reference(f"{module}:EXPLAINER")
     return explainer

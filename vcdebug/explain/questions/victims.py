@@ -63,9 +63,8 @@ def explain_eviction(recording: Recording, word: str) -> QuestionReply:
 def _list_evictions(recording: Recording) -> QuestionReply:
     done = evictions.carried_out(recording)
     count = f"{count_noun(len(done), 'pod')} {verb_for(len(done), 'is')}" if done else "No pod is"
-    titles, by = ("pod", "node", "by", "for", "event#"), [one.preemptor or one.requester for one in done]
-    rows = [(one.victim, one.node, one.action, who, str(one.seq)) for one, who in zip(done, by, strict=True)]
-    sheets = (ReplySheet("evictions", titles, tuple(rows)),) if rows else ()
+    rows = [(one.victim, one.node, one.action, one.preemptor or one.requester, str(one.seq)) for one in done]
+    sheets = (ReplySheet("evictions", ("pod", "node", "by", "for", "event#"), tuple(rows)),) if rows else ()
     data = {"evicted": [{"pod": one.victim, "node": one.node, "action": one.action, "event": one.seq} for one in done]}
     return QuestionReply(f"{count} evicted in this cycle.", sheets=sheets, data=data)
 

@@ -24,7 +24,7 @@ from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, 
 from vcdebug.framework.replay_options import WorkBound, work_of_events
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording, disposing, per_recording, store_answer
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.visits import JobVisit
@@ -115,8 +115,7 @@ def _jobs_refused_later(run: Recording, victims: Mapping[TaskKey, JobId]) -> Ite
 
     for job, evicted in group_by_key((job, victim) for victim, job in victims.items()).items():
         view = view_of(run, ExplainSubject(job, detailed=False))
-        waiting = [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED]
-        if any(lasting_failures(view, waiting, evicted)):
+        if any(lasting_failures(view, view.pipelined_tasks, evicted)):
             yield job
 
 
@@ -125,7 +124,7 @@ def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | N
     outcome = _outcome_with(recording, action)
     if outcome is None or outcome == TOO_LARGE or job in outcome.refused:
         return None
-    effects, victims, _ = outcome
+    effects, victims = outcome.effects, outcome.victims
     placed = tuple((e.task, e.node) for e in (*effects.bound, *effects.pipelined) if e.job == job)
     summary = next((job_summary for job_summary in effects.jobs if job_summary.job == job), None)
     if not placed or summary is None or not summary.has_minimum:

@@ -439,7 +439,7 @@ def _uses_released_room(view: JobView, task: TaskInfo) -> bool:
 
 
 def _pipelined_tasks(view: JobView) -> list[TaskInfo]:
-    return [task for task in view.placed_tasks if task.status is TaskStatus.PIPELINED and view.pod in (None, task.key)]
+    return [task for task in view.pipelined_tasks if view.pod in (None, task.key)]
 
 
 # Cached, since two parts of the answer need them.

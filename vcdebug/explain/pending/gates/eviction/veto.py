@@ -1,13 +1,20 @@
 """The votes on victims: which plugin protects too many candidates, and advice that changes its answer."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts, reason_lines
 from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.decisions.queue_figures import SHARING_PLUGINS
-from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, earlier_tier_facts, hook_calls_at
+from vcdebug.explain.decisions.votes import (
+    HookCallGroup,
+    PluginAnswer,
+    earlier_tier_facts,
+    hook_calls_at,
+    remaining_victims,
+)
 from vcdebug.explain.job_view import ExplainSubject, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason, explainer_for
@@ -64,13 +71,9 @@ def deciding_vote(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswe
 
 def _emptying_vote(answered: Sequence[PluginAnswer]) -> PluginAnswer | None:
     """The first answer that leaves nothing of the victims that earlier ones allow; up to v1.10 no tier starts over."""
-    allowed = frozenset[TaskKey]()
-    for vote in answered:
-        remaining = allowed.intersection(vote.result) if allowed else frozenset(vote.result)
-        if allowed and not remaining:
-            return vote
-        allowed = remaining
-    return None
+    remaining = [remaining_victims(answered[:count]) for count in range(len(answered) + 1)]
+    steps = zip(answered, pairwise(remaining), strict=True)
+    return next((vote for vote, (before, after) in steps if before and not after), None)
 
 
 def protecting_plugins(view: JobView, node: NodeTry) -> list[str]:
@@ -88,7 +91,8 @@ def _build_veto(view: JobView, attempt: TaskTry, plugin: str, votes: NodeVotes, 
     later = [vote.plugin for vote in all_votes if vote.tier > tier and vote.result]
     priority_reason = _no_lower_priority(view, attempt, empty_votes, candidates)
     advice = veto_reason.advice
-    facts = [f"{veto_reason.text}.", *earlier_tier_facts(view.recording, empty_votes, tier)]
+    earlier = earlier_tier_facts(view.recording, empty_votes, tier, detailed=view.detailed)
+    facts = [f"{veto_reason.text}.", *earlier]
     if later:
         release, allowing = view.recording.snapshot.release.display_name(), verb_for(len(later), "allows")
         undo = f"under {release} a later tier does not bring back what an earlier one protected"

@@ -28,6 +28,13 @@ ADVICE = (
 )
 
 
+QUEUE_ADVICE = (
+    Advice.cluster_admin(
+        "Raise the weight of the job's queue (annotation volcano.sh/hierarchy-weights) at the level that is compared."
+    ),
+)
+
+
 def totals_of(state: ClusterState) -> ShareTotals:
     """The cluster's total resources, of which shares are fractions."""
     return ShareTotals(state.plugin_amount(NAME, "", "total"))
@@ -113,7 +120,12 @@ def _order_term(recording: Recording, key: TaskKey, difference: float | None) ->
 
 
 def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
-    """The preemptor's job would have a larger dominant share than the victims' jobs would keep."""
+    """The preemptor's job would have a larger dominant share than the victims' jobs would keep; for reclaim, its queue
+    would not stay before theirs in the hierarchy.
+    """
+    event = view.recording.event_at(seq)
+    if isinstance(event, HookEvent) and event.point == RECLAIMABLE.upstream:
+        return _explain_queue_veto(view, task, protected, seq)
     if not view.detailed:
         return plugins.VetoReason("", {}, ADVICE)
     recording, state, uid = view.recording, state_before(view.recording, seq), view.job.uid
@@ -137,6 +149,33 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
     text = f"With {task.name}, {uid} would have a dominant share of {shares[0]}; {left_less}"
     numbers = {"share.preemptor": Number(own_share, "share"), "share.victim": Number(best, "share")}
     return plugins.VetoReason(text, numbers, ADVICE, lines)
+
+
+def _explain_queue_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], seq: Seq) -> plugins.VetoReason:
+    """The first level at which the job's queue, with the task, would not come before the first victim's without it."""
+    state, jobs = state_before(view.recording, seq), view.recording.session.jobs
+    victim = next((one for one in tasks_of(view.recording, protected) if one.job in jobs), None)
+    if victim is None or not view.detailed:
+        return plugins.VetoReason("", {}, QUEUE_ADVICE)
+    tree, shares, loser = hierarchy_of(view.recording, state), shares_of(view.recording, state), jobs[victim.job]
+    own, left = shares[view.job.uid].allocated.clone(), shares[loser.uid].allocated.clone()
+    for job, amount in ((view.job, own.add(task.resreq)), (loser, left.sub(victim.resreq))):
+        tree.place_job(tree.root, job, DominantShare(tree.totals, amount))
+    tree.update_hierarchical_share(tree.root, tree.allocated.add(task.resreq).sub(victim.resreq))
+    queue = view.session.queues[loser.queue]
+    words = _losing_level(iter_levels(tree.root, view.queue, queue))
+    exchange = f"With {task.name} in place of {victim.key}, queue {view.queue.name} would not come before {queue.name}"
+    return plugins.VetoReason(f"{exchange} in the hierarchy: {words}", {}, QUEUE_ADVICE)
+
+
+def _losing_level(levels: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> str:
+    for own_name, other_name, own, other in levels:
+        if own.saturated != other.saturated:
+            return f"{own_name} is saturated, {other_name} is not"
+        if own.weighted_share() != other.weighted_share():
+            texts = format_numbers_apart(own.weighted_share(), other.weighted_share())
+            return f"the weighted share of {own_name} would be {texts[0]}, that of {other_name} {texts[1]}"
+    return "both have the same weighted shares"
 
 
 def job_order(moment: plugins.OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[plugins.OrderDifference]:

@@ -204,15 +204,18 @@ def test_the_next_job_that_needs_one_pod_is_told_that_it_can_wait(
     assert ([said] if waits else []) == [line.text for line in found.outside_advice(first=True)]
 
 
-def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_jobs_there() -> None:
+@pytest.mark.parametrize("release", ["master", "v1.12.0", "v1.13.2"])
+def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_jobs_there(release: str) -> None:
+    """Older releases ask no plugin: they search the HyperNodes that the PodGroup's annotation leaves."""
     mode = {"mode": "hard", "highestTierAllowed": 1}
     group, *members = wanted(1, min_member=2, phase="Running")
     group["spec"]["networkTopology"] = mode
+    group["metadata"]["annotations"] = {"volcano.sh/job-allocated-hypernode": "r1"}
     placed = pods("wanted", 1, cpu="4", on="n1", prefix="first")
     racks = [hyper_node("r1", 1, nodes=["n1", "n2"]), hyper_node("r2", 1, nodes=["n3"])]
     tree = [*racks, hyper_node("top", 2, children=["r1", "r2"])]
     four = [node(name, cpu="4") for name in ("n1", "n2", "n3")]
-    found = asked([*four, *tree, group, *placed, *members, *running("a", "n2", 1)], first=TOPOLOGY)
+    found = asked([*four, *tree, group, *placed, *members, *running("a", "n2", 1)], first=TOPOLOGY, release=release)
     where = "may use only HyperNode r1, where its 1 placed pod is (networkTopology hard, tier 1)"
     assert f"default/wanted is Pending: wanted-0 {where}, and no node there fits it." == found.sentence
     assert "no-hypernode" == found.cause_code
@@ -221,7 +224,7 @@ def test_a_pod_that_is_bound_to_the_hypernode_of_its_job_names_it_and_the_other_
     )
     assert "n3 has room for it outside." in found.dominant.facts
     filled = [*four, *tree, group, *placed, *members, *running("a", "n2", 1), *running("b", "n3", 1)]
-    full = asked(filled, first=TOPOLOGY, second="predicates nodeorder")
+    full = asked(filled, first=TOPOLOGY, second="predicates nodeorder", release=release)
     assert found.sentence == full.sentence, "full nodes outside change nothing"
 
 

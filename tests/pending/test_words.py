@@ -31,8 +31,9 @@ CAPACITY: dict[str, Any] = {
 }
 
 
-def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Explanation:
-    return explain_by_name(replay_cycle(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+def asked(objects: Sequence[Manifest], actions: str = PLAIN, release: str = "master", **more: Any) -> Explanation:
+    snapshot = snapshot_at_release(cluster([*CLASSES, *objects], conf=conf(actions, **more)), release)
+    return explain_by_name(replay_cycle(snapshot), WANTED)
 
 
 def test_volumes_are_counted_and_not_thousandths() -> None:

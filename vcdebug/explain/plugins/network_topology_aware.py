@@ -211,18 +211,21 @@ def no_hyper_node(view: JobView) -> Finding | None:
 def full_hyper_nodes(view: JobView) -> Finding | None:
     """The finding if the HyperNodes that a hard topology allows are full, and pods or room of the job are known."""
     task = view.blocked_task
-    searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes] if task else []
+    passes = [one for attempt in view.failed_tries(task.key) for one in attempt.empty_passes] if task else []
     calls = [call for visit in view.visits_of(ALLOCATE)[-1:] for call in visit.visit_calls(SUB_JOB_GRADIENT)]
     tier = hard_tier_of(view.job.pod_group.network_topology)
-    if task is None or not searches or (not calls and tier is None):
+    if task is None or not passes or (not calls and tier is None):
         return None
-    # One list of HyperNodes per tier. Releases without the hook search every HyperNode up to the tier.
+    # One list of HyperNodes per tier. In releases without the hook, those of which nodes were searched.
     names = [*dict.fromkeys(name for _, event in calls for tier_names in event.result for name in tier_names)]
     names = names if calls else [info.name for info in _hyper_nodes_up_to(view, tier)]
-    rows = (view.session.hyper_node_rows(name) for name in names)
-    allowed = dict.fromkeys(node for one in rows if one is not None for node in one.node_names)
-    outside = [node.name for node in NodeFits(view, task, searches[-1]).free_nodes if node.name not in allowed]
-    fits = NodeFits(view, task, searches[-1], allowed)
+    rows = {name: one for name in names if (one := view.session.hyper_node_rows(name)) is not None}
+    if not calls:
+        searched = {row for _, event in passes for row in event.failed.tolist()}
+        rows = {name: one for name, one in rows.items() if not searched.isdisjoint(one.rows.tolist())}
+    names, allowed = [*rows], dict.fromkeys(node for one in rows.values() for node in one.node_names)
+    outside = [node.name for node in NodeFits(view, task, passes[-1][0]).free_nodes if node.name not in allowed]
+    fits = NodeFits(view, task, passes[-1][0], allowed)
     placed = len([each for each in view.job.tasks.values() if each.node_name in allowed])
     if fits.free_nodes or not (outside or placed):
         return None
@@ -237,7 +240,7 @@ def full_hyper_nodes(view: JobView) -> Finding | None:
     unlisted = [*_unlisted_nodes(view, outside, tier)]
     facts = (f"{reason}.", *_other_users(fits, allowed, where), *(() if unlisted else fit))
     allows = f"{calls[-1][1].plugin} allows {join_names(names)}" if calls else f"the nodes of {join_names(names)} alone"
-    evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else searches[-1], allows))
+    evidence = (*inside.evidence, Evidence(calls[-1][0] if calls else passes[-1][0], allows))
     advice = (_RAISE_TIER, Advice.queue_admin(f"Free room in {where}."))
     finding = Finding(Cause.NO_HYPER_NODE, headline, inside.numbers, evidence, advice, inside.lines, facts)
     return finding.with_additions(*unlisted, in_front=True)

@@ -264,7 +264,10 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
     first, *others = next((findings for findings in overrides if findings is not None), ordered)
     if allocating and any(gate.finding is first and gate.chance is GateChance.REAL for gate in gates):
         first = _with_shortage(first, allocating[0])
-    return [_with_holders(first, fits), *others]
+    first = _with_holders(first, fits)
+    if any(one.cause in SHORTAGES for one in allocating) and Flaw.PASSED not in first.flaws:
+        first = first.with_additions(*jumping_facts(view))
+    return [first, *others]
 
 
 def _with_shortage(finding: Finding, in_allocate: Finding) -> Finding:

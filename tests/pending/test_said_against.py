@@ -173,6 +173,7 @@ def test_an_eviction_that_makes_a_policy_end_all_pods_is_told(action: str, ends:
     ("phase", "running", "succeeded", "waiting", "told"),
     [
         ("Running", 0, 0, 1, "State Running of Job j is older than its pods"),
+        ("Running", 0, 0, 2, "State Running of Job j needs no running pod: its minAvailable is 0"),
         (
             "Pending",
             1,
@@ -192,7 +193,7 @@ def test_a_state_of_a_job_that_contradicts_its_pods_is_explained(
         *pods("j", succeeded, prefix="s", on="n1", phase="Succeeded"),
         *pods("j", waiting, prefix="w", cpu="99"),
     ]
-    group = pod_group("j", phase="Running" if running else "Inqueue")
+    group = pod_group("j", phase="Running" if running else "Inqueue", min_member=0 if waiting == 2 else 1)
     found = explained(cluster(node("n1"), _job(phase), _owned_by_job([group, *made]), conf=PLAIN))
     states = [fact for fact in found.dominant.facts if fact.startswith("State ")]
     assert bool(told) is bool(states)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, node, queue
+from tests.builders import cluster, hyper_node, node, queue
 from tests.pending.situations import CLASSES, FALSE, OVERCOMMIT, PLAIN, RECLAIM, WANTED, conf, nodes, running, wanted
 from tests.recorded import GOLDEN, bundled, golden, recorded_path
 from vcdebug import amount_text
@@ -419,3 +419,17 @@ def test_victims_that_were_not_needed_are_counted() -> None:
     needless = [fact for fact in found.dominant.facts if "would do" in fact]
     evicted = found.dominant.numbers["pods.evicted"].value
     assert [evicted > 1] == [bool(needless)]
+
+
+@pytest.mark.parametrize(("release", "hard"), [("v1.14.0", False), ("v1.14.0", True), ("v1.14.2", False)])
+def test_a_release_whose_allocate_skips_subgroups_is_named_as_the_cause(release: str, hard: bool) -> None:
+    group, *members = wanted(2, min_member=2)
+    group["spec"]["subGroupPolicy"] = [{"name": "t", "subGroupSize": 1, "matchLabelKeys": ["part"]}]
+    group["spec"] |= {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}} if hard else {}
+    for number, member in enumerate(members):
+        member["metadata"]["labels"] = {"part": str(number)}
+    rack = hyper_node("r", 1, nodes=["n1"])
+    found = asked([*nodes("n1"), rack, group, *members], release=release, first="gang network-topology-aware priority")
+    skipped = "allocate of v1.14.0 places no pod of a subgroup (subGroupPolicy) without hard topology"
+    assert (release == "v1.14.0" and not hard) is (skipped in found.sentence)
+    assert found.scheduled is (skipped not in found.sentence)

@@ -27,7 +27,7 @@ from vcdebug.model.pod_group import WAITING_PHASES
 from vcdebug.model.task import TaskInfo
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, is_rejection, refusals_in
-from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE
+from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE, SUBGROUP_WITHOUT_HARD
 
 COUNTED_ONCE: Final = "each node is counted once, under its first missing resource"
 """Why the scheduler's message may count fewer nodes for a reason than our table."""
@@ -288,7 +288,8 @@ def not_tried_finding(view: JobView) -> Finding:
         return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, state=state)
     if task.best_effort and BACKFILL not in view.actions:
         return _no_backfill_finding(view, task)
-    if finding := _passed_over_finding(view, task) or _failed_role_finding(view, task):
+    findings = (find(view, task) for find in (_passed_over_finding, _failed_role_finding, _skipped_subgroup_finding))
+    if finding := next(filter(None, findings), None):
         return finding
     reason = f"no action ({', '.join(view.actions)}) tried to place {task.name}, although it fits a node"
     return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice)
@@ -317,6 +318,19 @@ def _failed_role_finding(view: JobView, task: TaskInfo) -> Finding | None:
     ask = Advice.for_owner(words, f"Pod/{task.key}:{path}")
     advice = (ask, delete) if ALLOCATE in view.actions else (delete,)
     return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, facts=facts)
+
+
+def _skipped_subgroup_finding(view: JobView, task: TaskInfo) -> Finding | None:
+    """The finding for releases in which allocate places no pod of a subgroup without a hard topology; else None."""
+    change, release, group = SUBGROUP_WITHOUT_HARD, view.recording.snapshot.release, view.job.pod_group
+    if not group.sub_group_policies or view.job.contains_hard_topology() or not release.has_older_form(change):
+        return None
+    reason = f"allocate of {release.display_name()} places no pod of a subgroup (subGroupPolicy) without hard topology"
+    facts = (f"{task.name} would fit a node; fixed in {join_names(change.fixed_in)} ({change.pull}).",)
+    advice = (Advice.for_owner("Remove subGroupPolicy (of a Volcano Job: partitionPolicy), or upgrade Volcano."),)
+    return view.pending(
+        Cause.NOT_TRIED, reason, {}, _last_action_evidence(view, "allocate tried none"), advice, facts=facts
+    )
 
 
 def _last_action_evidence(view: JobView, text: str) -> tuple[Evidence, ...]:

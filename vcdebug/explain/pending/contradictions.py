@@ -172,7 +172,8 @@ def _stale_states(view: JobView) -> Iterator[str]:
     phase = "" if job is None else object_in(status_of(job).get("state")).get("phase")
     name = view.job.uid if job is None else name_of(job)
     if phase == "Running" and statuses and not running + succeeded and statuses.count(TaskStatus.PENDING):
-        yield f"State Running of Job {name} is older than its pods: its controller keeps it while pods are made again."
+        kept = "is older than its pods: its controller keeps it while pods are made again"
+        yield f"State Running of Job {name} {kept if view.job.min_available else MET_WITHOUT_PODS}."
     if job is not None and phase:
         yield from _recreated(view, name)
     if phase == PENDING and running + succeeded >= max(view.job.min_available, 1):
@@ -180,6 +181,9 @@ def _stale_states(view: JobView) -> Iterator[str]:
         yield f"State Pending of Job {name} is its controller's alone and holds nothing up: {done}."
 
 
+MET_WITHOUT_PODS: Final = (
+    "needs no running pod: its minAvailable is 0 (also where partitionPolicy has no minPartitions)"
+)
 _LATER: Final = timedelta(seconds=60)
 """By how much an object is younger than others that its controller makes in one go."""
 

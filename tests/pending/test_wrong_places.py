@@ -65,6 +65,7 @@ def test_an_eviction_for_a_pod_that_its_node_still_refuses_is_in_vain(kind: str,
     found = explained(snapshot)
     assert "evicts default/low-" in found.sentence
     assert told is ("but n1 will refuse it" in found.sentence)
+    assert not (told and any(text.startswith("Nothing has to change") for text in found.advice_texts))
     assert told is any("asks no filter again" in fact for fact in found.dominant.facts)
     assert told is not any(fact.startswith("The pod is bound after") for fact in found.dominant.facts)
 

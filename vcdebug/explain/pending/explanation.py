@@ -104,7 +104,21 @@ def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanatio
     explanation = replace(explanation, dominant=dominant, doubt=doubt, release=recording.snapshot.release)
     if dominant.cause != Cause.CAPTURE_INCOMPLETE:
         explanation = qualify_headline(recording, subject, explanation)
-    return add_contradictions(recording, subject, explanation)
+    explanation = add_contradictions(recording, subject, explanation)
+    if not _is_settled(explanation):
+        return explanation
+    is_named = recording.snapshot.release.stated_name
+    check = "compare the scheduler's log: vcdebug check" if is_named else "name the cluster's release with --release"
+    settled = Advice.from_outside(f"Nothing has to change; if the pods stay Pending, {check}.")
+    return replace(explanation, advised=(settled,))
+
+
+def _is_settled(explanation: Explanation) -> bool:
+    """Whether pods are evicted for a placed job in a way that nothing is said against."""
+    finding, numbers = explanation.dominant, explanation.dominant.numbers
+    if finding.cause != Cause.PLACES or finding.flaws or explanation.advised or explanation.contributing:
+        return False
+    return all(name in numbers and numbers[name].value for name in ("pods.evicted", "pods.pipelined"))
 
 
 @per_recording()
@@ -147,24 +161,10 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     dominant = by_cause[first.cause] = add_other_groups(view, dominant)
-    if not others and _is_settled(dominant):
-        is_named = recording.snapshot.release.stated_name
-        check = (
-            "compare the scheduler's log: vcdebug check" if is_named else "name the cluster's release with --release"
-        )
-        words = f"Nothing has to change; if the pods stay Pending, {check}."
-        dominant = by_cause[first.cause] = dominant.with_additions(Advice.from_outside(words))
     advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
     advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)
-
-
-def _is_settled(finding: Finding) -> bool:
-    """Whether pods are evicted for a placed job in a way that nothing is said against."""
-    if finding.cause != Cause.PLACES or finding.flaws or finding.advice:
-        return False
-    return all(name in finding.numbers and finding.numbers[name].value for name in ("pods.evicted", "pods.pipelined"))
 
 
 def _add_reported(view: JobView, finding: Finding) -> Finding:

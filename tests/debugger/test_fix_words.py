@@ -314,3 +314,27 @@ def test_a_node_outside_the_group_that_the_queue_requires_is_labelled(group: str
     objects = (only, team, pod_group("j", queue="team"), pods("j", 1, cpu=cpu))
     found = proven(cluster(*objects, conf=conf_of("gang", "predicates nodegroup")), "default/j")
     assert (change in found) if change else not any("abel node" in words for words in found)
+
+
+ZONE, REQUIRED = "topology.kubernetes.io/zone", "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize("refuses", ["taint", "spread", "anti-affinity"])
+def test_an_added_node_is_like_one_that_lacks_room_and_not_like_a_larger_one_that_refuses_the_pod(refuses: str) -> None:
+    taints = [{"key": "team", "value": "b", "effect": "NoSchedule"}] if refuses == "taint" else []
+    hosts = [
+        node("large", cpu="9", labels={ZONE: "a"}, taints=taints),
+        node("small", cpu="4", labels={ZONE: "b"}),
+    ]
+    term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "x"}}}
+    rules: dict[str, Any] = {
+        "spread": {"topologySpreadConstraints": [{**term, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]},
+        "anti-affinity": {"affinity": {"podAntiAffinity": {REQUIRED: [term]}}},
+    }
+    held = [pod_group("r", phase="Running"), *pods("r", 1, cpu="1", on="large"), pod_group("s", phase="Running")]
+    held[1]["metadata"]["labels"] = {"app": "x"}
+    mine = [pod_group("j"), *pods("j", 1, cpu="4", **rules.get(refuses, {}))]
+    mine[1]["metadata"]["labels"] = {"app": "x"}
+    full = pods("s", 1, cpu="4", on="small")
+    conf = conf_of("priority gang", "predicates", actions="allocate")
+    assert "Add 1 node like small" in proven(cluster(hosts, held, full, mine, conf=conf), "default/j")

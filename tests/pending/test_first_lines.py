@@ -58,6 +58,23 @@ def test_what_a_pod_asks_is_in_the_first_line_if_a_node_is_too_small_for_it(
     assert 1 == found.full_text.count("asks 4 cpu")
 
 
+@pytest.mark.parametrize(
+    ("used", "says"), [("8", "No cpu is free."), ("6", "big comes closest with 2 free (2 short).")]
+)
+def test_the_nearest_node_has_a_sentence_of_its_own_where_the_first_line_says_what_the_pod_asks(
+    used: str, says: str
+) -> None:
+    objects = [
+        node("big", cpu="8"),
+        node("n1", cpu="2"),
+        *running("b", "big", 1, cpu=used),
+        *running("a", "n1", 1, cpu="2"),
+    ]
+    found = asked([*objects, *wanted()], PLAIN)
+    assert "wanted-0 (asks 4 cpu)" in found.sentence
+    assert says in found.dominant.facts[0]
+
+
 def test_inqueue_jobs_that_no_node_can_hold_are_named_with_their_figures() -> None:
     large = wanted_as("large", cpu="9", phase="Inqueue", min_resources={"cpu": "9"})
     limited = [queue("default", capability={"cpu": "10"})]

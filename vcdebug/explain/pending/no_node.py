@@ -371,9 +371,12 @@ def _mixed_reason(task: TaskInfo, fits: NodeFits, has: str) -> tuple[str, list[s
     reason = f"{misfit}: {format_reasons(fits, misfit)}"
     if nearest is None:
         return reason, []
-    # The first line has said what the task asks, unless another amount is short on the nearest node.
-    is_stated = asks == f" ({nearest.request})"
-    return reason, [f"{nearest.room}." if is_stated else f"It {nearest.request}; {nearest.room}."]
+    if asks != f" ({nearest.request})":
+        return reason, [f"It {nearest.request}; {nearest.room}."]
+    # The first line has said what the task asks.
+    also_short = nearest.room.removeprefix(NONE_FREE)
+    stands_alone = node is None or also_short == nearest.room
+    return reason, [f"{nearest.room if stands_alone else f'No {node.short[0][0]} is free{also_short}'}."]
 
 
 def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
@@ -387,6 +390,9 @@ def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
     queue = f"a queue of its own with guarantee {request} (spec.deserved at least as much)"
     words = f"Move {fits.view.job.uid} to {queue}: other queues then leave that free, until it is placed."
     yield Advice.from_outside(words, AdviceHarm.QUEUE).as_first_step("nothing is placed before running pods end")
+
+
+NONE_FREE: Final = "none is free"
 
 
 class NearestNode(NamedTuple):
@@ -403,7 +409,7 @@ def _nearest_words(fits: NodeFits, node: NodeFit, has: str) -> NearestNode:
     request = f"asks {amount_text.format_named_amount(name, fits.task.init_resreq.get(name))}"
     also_short = f"also short: {amount_text.join_named_amounts(further)}" if further else ""
     if len(fits.node_fits) > 1 and all(each.future_idle.get(name) <= 0 for each in fits.node_fits):
-        return NearestNode(request, f"none is free{f' ({also_short})' if further else ''}")
+        return NearestNode(request, f"{NONE_FREE}{f' ({also_short})' if further else ''}")
     free = node.future_idle.get(name)
     short = "; ".join(filter(None, (f"{amount_text.format_amount(name, missing)} short", also_short)))
     if free < 0:

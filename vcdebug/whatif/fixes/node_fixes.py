@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -12,6 +11,7 @@ from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECL
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Cause
+from vcdebug.explain.node_fit import ask_predicates_now
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.no_node import filters_are_off
 from vcdebug.explain.pending.placement_constraints import find_similar_resource
@@ -214,19 +214,21 @@ def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, 
 
 def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
     """The most suitable node, regardless of its free room; None without nodes."""
-    needed = fix.resources_of(situation.pending_pods)
-    nodes = situation.snapshot.objects_of("Node")
-    return max(nodes, key=partial(_suitability_key, situation=situation, needed=needed), default=None)
+    needed, tasks = (
+        fix.resources_of(situation.pending_pods),
+        () if situation.job is None else situation.job.tasks.values(),
+    )
+    pending = next((task for task in tasks if task.status is TaskStatus.PENDING), None)
+    refusing = () if pending is None else ask_predicates_now(situation.recording, pending)[0]
 
+    def suitability(node: Manifest) -> tuple[int, int, bool, float]:
+        """A sort key: few missing labels, number of needed resources, no other reason to refuse the pod, and cpu."""
+        allocatable = fix.known_amounts(status_of(node).get("allocatable"))
+        provided = len([name for name in needed if allocatable.get(name)])
+        missing = len(_missing_labels(situation, node))
+        return -missing, provided, name_of(node) not in refusing, allocatable.get("cpu", 0)
 
-def _suitability_key(
-    node: Manifest, situation: fix.FixSituation, needed: Sequence[str]
-) -> tuple[int, int, bool, float]:
-    """A sort key: few missing labels, number of needed resources that the node has, no taint or cordon, and cpu."""
-    allocatable = fix.known_amounts(status_of(node).get("allocatable"))
-    missing = len(_missing_labels(situation, node))
-    is_blocked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
-    return -missing, len([name for name in needed if allocatable.get(name)]), not is_blocked, allocatable.get("cpu", 0)
+    return max(situation.snapshot.objects_of("Node"), key=suitability, default=None)
 
 
 _ACTION_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)

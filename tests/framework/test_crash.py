@@ -125,7 +125,7 @@ CRASHES = {
         without_scores(),
         "actions/backfill.Execute",
         ("Pod default/j-0", "PodGroup default/j"),
-        "remove or repair these objects",
+        "repair what makes all scores of the pod fail, or request cpu in it: allocate then leaves it Pending",
     ),
     "more taken back than given, of a bucket": Crash(
         load_snapshot(RECORDED / "misc-30009"),

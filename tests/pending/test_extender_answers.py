@@ -64,6 +64,18 @@ def test_an_extender_that_cannot_reject_the_job_or_whose_answer_is_known_changes
     assert MAY_REJECT not in extended(predicateVerb="filter", managedResources="[example.com/xpu]").sentence
 
 
+@pytest.mark.parametrize(("ignorable", "hosts"), [("false", 2), ("true", 2), ("false", 1)])
+def test_scores_whose_call_could_fail_are_named_where_a_failure_leaves_the_pod_without_a_node(
+    ignorable: str, hosts: int
+) -> None:
+    """A single node is taken without scores."""
+    more = [node(f"n{number}") for number in range(2, hosts + 1)]
+    found = extended(*more, *pods("j", 1), prioritizeVerb="score", ignorable=ignorable)
+    told = "While that call fails, the pod gets no node (extender.ignorable: false)."
+    may_fail = ignorable == "false" and hosts > 1
+    assert may_fail is (MAY_REJECT in found.sentence) is (told in " ".join(found.dominant.facts))
+
+
 def test_a_pod_that_asks_for_an_extended_resource_may_be_the_extenders_own() -> None:
     asks = pod("j-0", "j", requests={"cpu": "1", "nvidia.com/gpu": "1"})
     found = extended(node("n2", gpu="1"), asks, predicateVerb="filter")

@@ -1,6 +1,6 @@
 """backfill: places tasks that request nothing. Upstream: actions/backfill."""
 
-from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic, blame_objects
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors
 from vcdebug.framework.hooks import PRE_PREDICATE
@@ -16,6 +16,8 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE, BACKFILL_REFUSAL_UNSAID
+
+UNSCORED_CHANGE = "repair what makes all scores of the pod fail, or request cpu in it: allocate then leaves it Pending"
 
 
 class Backfill(Action):
@@ -97,4 +99,4 @@ class Backfill(Action):
             if node is not None:
                 return node
         # If no group has a node, upstream reads the name of a nil node: the process panics.
-        raise SchedulerPanic(NIL_POINTER_TEXT)
+        raise blame_objects(SchedulerPanic(NIL_POINTER_TEXT), (), UNSCORED_CHANGE)

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vcdebug.amount_text import count_noun, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
@@ -66,6 +66,7 @@ from vcdebug.explain.pending.unread_settings import (
     unread_tier_names,
 )
 from vcdebug.explain.plugins.gang import schedulable_facts
+from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.garbage_collection import collector_paused
@@ -309,8 +310,9 @@ def _order_findings(gates: list[Gate], allocating: list[Finding], fits: NodeFits
 def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
     reason = "the scheduler panics before it places the job"
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
-    lines, facts = crash_lines(view.recording, event), (f'Its message: "{event.message}".',)
-    advice = (Advice.cluster_admin(crash_change(event)),)
+    lost = [f"{capitalize_first(note.text)}." for note in view.recording.notes if note.code == SCORES_DROPPED][-1:]
+    lines, facts = crash_lines(view.recording, event), (f'Its message: "{event.message}".', *lost)
+    advice = (Advice.cluster_admin(f"{capitalize_first(crash_change(event))}."),)
     return view.pending(Cause.PANIC, reason, {}, evidence, advice, lines, facts, state="is not placed")
 
 

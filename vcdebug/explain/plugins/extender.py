@@ -21,6 +21,7 @@ from vcdebug.releases.queues import EXTENDER_BASIC
 
 FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
 SCORE_FORMULA: Final = "nodeScore of the answer, added unchanged; a node that it does not name gets 0"
+SCORING: Final = hooks.BATCH_NODE_ORDER.method
 CALL, ABOUT, ANSWER = "call", "about", "answer"
 NOT_ASKED: Final = "not asked: no container names a managed resource"
 NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no --extender-url was given"
@@ -90,12 +91,12 @@ def score_equation(asked_node: AskedNode, part: str) -> Equation | None:
     except ScoreError:
         return None
     score = 0.0 if scores is None else float(scores.total[asked_node.row_index])
-    terms = call_terms(plugin, hooks.BATCH_NODE_ORDER.method, asked_node.task.key)
+    terms = call_terms(plugin, SCORING, asked_node.task.key)
     return Equation(f"extender on {asked_node.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
 
 
-REJECTING: Final = ("predicate", hooks.JOB_ENQUEUEABLE.method, "overused", "allocate_func")
-"""Methods whose answer can reject a job or its pods."""
+REJECTING: Final = ("predicate", hooks.JOB_ENQUEUEABLE.method, "overused", "allocate_func", SCORING)
+"""Methods whose answer, or failure, can reject a job or its pods."""
 
 
 def missing_answers(view: JobView) -> Iterator[AdvisedFact]:
@@ -103,9 +104,12 @@ def missing_answers(view: JobView) -> Iterator[AdvisedFact]:
     plugin, release = view.session.plugin_of_class(Extender), view.recording.snapshot.release
     missing = {note.text for note in view.recording.notes if note.code == EXTENDER_UNKNOWN}
     keys = (*(task.key for task in view.placed_tasks), view.job.uid, view.queue.name)
-    calls = ((plugin.verbs.get(method, ""), key) for key in keys for method in REJECTING)
+    methods = REJECTING[:-1] if plugin.arguments.get_bool("extender.ignorable", default=False) else REJECTING
+    calls = ((plugin.verbs.get(method, ""), key) for key in keys for method in methods)
     for verb, key in [call for call in calls if missing_text(*call) in missing][:1]:
         fact = f"The extender at {plugin.webhook_url} is asked `{verb}` about {key}; its answer is not in the snapshot."
+        if verb == plugin.verbs.get(SCORING):
+            fact = f"{fact} While that call fails, the pod gets no node (extender.ignorable: false)."
         words = "Replay with its answers (--extender-url), and see its log about this."
         extended = any("/" in name for task in view.tasks.values() for name, _ in task.init_resreq.items())
         if MANAGED_KEY not in plugin.arguments.raw and not extended:

@@ -347,18 +347,20 @@ def test_both_votes_that_protect_pods_of_lower_priority_are_switched_off_togethe
 
 
 @pytest.mark.parametrize("actions", ["allocate", "allocate, preempt"])
-@pytest.mark.parametrize("priority", [9, 0])
-def test_jobs_of_lower_priority_that_this_cycle_places_are_named(priority: int, actions: str) -> None:
+@pytest.mark.parametrize(("priority", "cpu"), [(9, "2"), (0, "2"), (9, None)])
+def test_jobs_of_lower_priority_that_take_what_is_missing_in_this_cycle_are_named(
+    priority: int, cpu: str | None, actions: str
+) -> None:
     """Whether preempt is missing, or may evict no pod, since what runs has the same priority."""
     conf = conf_of("priority conformance", "predicates", actions=actions)
-    like = {"priority_class": "high", "phase": "Running"} if "preempt" in actions else {"phase": "Running"}
+    like: dict[str, Any] = {"phase": "Running", **({"priority_class": "high"} if "preempt" in actions else {})}
     hosts, full = [node("n1"), node("n2")], [pod_group("r", **like), *pods("r", 3, cpu="3", on="n1")]
     mine = [pod_group("j", priority_class="high"), *pods("j", 1, cpu="9", priority=priority)]
-    small = [pod_group("s"), *pods("s", 1, cpu="2")]
+    small = [pod_group("s"), *pods("s", 1, cpu=cpu)]
     on_n2 = [pod_group("q", **like), *pods("q", 2, cpu="3", on="n2")]
     snapshot = cluster(hosts, priority_class("high", priority), full, on_n2, mine, small, conf=conf)
     told = "default/s of lower priority is placed in this cycle, since it fits; nothing is reserved for default/j."
-    assert (priority > 0) is (told in explained(snapshot).dominant.facts)
+    assert (priority > 0 and cpu is not None) is (told in explained(snapshot).dominant.facts)
 
 
 @pytest.mark.parametrize(("cpu", "left"), [("8", "2 of the 5"), ("2", "")])

@@ -267,7 +267,7 @@ def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
         first = _with_shortage(first, allocating[0])
     first = _with_holders(first, fits)
     if any(one.cause in SHORTAGES for one in allocating) and Flaw.PASSED not in first.flaws:
-        first = first.with_additions(*jumping_facts(view))
+        first = first.with_additions(*jumping_facts(fits))
     return [first, *others]
 
 
@@ -289,7 +289,7 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
         return finding.with_additions(*deadlocked_gangs(fits), *rooms, in_front=True)
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:
-        passing = passing_facts(fits) or jumping_facts(fits.view) if finding.cause == Cause.NOT_CONFIGURED else ()
+        passing = passing_facts(fits) or jumping_facts(fits) if finding.cause == Cause.NOT_CONFIGURED else ()
         return finding.with_additions(*with_flaw(Flaw.PASSED, passing))
     sentences = taker_facts(fits, takers) if fits.view.detailed else ()
     return finding.with_additions(*sentences, *taker_advice(fits, takers), in_front=True)

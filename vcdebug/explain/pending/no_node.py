@@ -373,10 +373,9 @@ def _mixed_reason(task: TaskInfo, fits: NodeFits, has: str) -> tuple[str, list[s
         return reason, []
     if asks != f" ({nearest.request})":
         return reason, [f"It {nearest.request}; {nearest.room}."]
-    # The first line has said what the task asks.
-    also_short = nearest.room.removeprefix(NONE_FREE)
-    stands_alone = node is None or also_short == nearest.room
-    return reason, [f"{nearest.room if stands_alone else f'No {node.short[0][0]} is free{also_short}'}."]
+    if node is None or not nearest.room.startswith(NONE_FREE):
+        return reason, [f"{nearest.room}."]
+    return reason, [f"No {node.short[0][0]} is free{nearest.room.removeprefix(NONE_FREE)}."]
 
 
 def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:

@@ -184,16 +184,20 @@ def passing_facts(fits: NodeFits, tried: NodeFits | None = None) -> list[str]:
     return [f"{started}; nothing is reserved for {fits.view.job.uid} (Volcano has no strict FIFO order)."]
 
 
-def jumping_facts(view: JobView) -> list[str]:
-    """A sentence about jobs of lower priority in the same queue that this cycle placed, mostly after this one."""
-    jobs = _placed_by_queue(view.recording).get(view.queue.name, ())
-    count = bisect_left(jobs, (view.job.priority, ""))
-    if not count:
+def jumping_facts(fits: NodeFits) -> list[str]:
+    """A sentence about jobs of lower priority in the same queue that this cycle placed, mostly after this one, and that
+    use what the nearest node lacks.
+    """
+    view, node = fits.view, fits.nearest_node
+    ranked = _placed_by_queue(view.recording).get(view.queue.name, ())
+    lower = (view.session.jobs[uid] for _, uid in ranked[: bisect_left(ranked, (view.job.priority, ""))])
+    lacking = [name for name, _ in node.short] if node is not None else []
+    jobs = [job.uid for job in lower if any(job.allocated.get(name) for name in lacking)]
+    if not jobs:
         return []
-    are, fit = ("is", "it fits") if count == 1 else ("are", "they fit")
+    are, fit = ("is", "it fits") if len(jobs) == 1 else ("are", "they fit")
     placed_now = f"of lower priority {are} placed in this cycle, since {fit}"
-    names = join_first_names((uid for _, uid in jobs[:count]), count)
-    return [f"{names} {placed_now}; nothing is reserved for {view.job.uid}."]
+    return [f"{join_first_names(jobs, len(jobs))} {placed_now}; nothing is reserved for {view.job.uid}."]
 
 
 @per_recording()

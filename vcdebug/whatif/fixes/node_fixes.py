@@ -223,10 +223,9 @@ def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
 
     def suitability(node: Manifest) -> tuple[int, int, bool, float]:
         """A sort key: few missing labels, number of needed resources, no other reason to refuse the pod, and cpu."""
-        allocatable = fix.known_amounts(status_of(node).get("allocatable"))
-        provided = len([name for name in needed if allocatable.get(name)])
-        missing = len(_missing_labels(situation, node))
-        return -missing, provided, name_of(node) not in refusing, allocatable.get("cpu", 0)
+        amounts, missing = fix.known_amounts(status_of(node).get("allocatable")), len(_missing_labels(situation, node))
+        provided = len([name for name in needed if amounts.get(name)])
+        return -missing, provided, name_of(node) not in refusing, amounts.get("cpu", 0)
 
     return max(situation.snapshot.objects_of("Node"), key=suitability, default=None)
 

@@ -75,6 +75,16 @@ def nodes(count: int) -> Iterator[Manifest]:
     yield from (each for number in range(JOBS) for each in job(f"high-{number}", "default", 2, "3", "high"))
 
 
+def nodes_and_jobs(count: int) -> Iterator[Manifest]:
+    """Full nodes, and as many Pending jobs, which have one of three requests."""
+    yield make_queue("default")
+    yield from priorities()
+    yield from (each for number in range(count) for each in full_node(number, 1))
+    yield from (
+        each for number in range(count) for each in job(f"high-{number}", "default", 2, str(number % 3 + 3), "high")
+    )
+
+
 def hyper_nodes(count: int) -> Iterator[Manifest]:
     """Racks of eight nodes, halls of sixteen racks, and JOBS of ten pods that must fit into one rack, and do not."""
     yield make_queue("default")
@@ -150,6 +160,7 @@ class Shape(NamedTuple):
 
 SHAPES = {
     "nodes": Shape(nodes, 2_000, CONF),
+    "nodes and jobs": Shape(nodes_and_jobs, 500, WITHOUT_PREEMPT),
     "queues": Shape(queues, 1_000, WITHOUT_PREEMPT, 16),
     "PodGroups": Shape(pod_groups, 500, CONF),
     "tasks of one job": Shape(tasks, 5_000, WITHOUT_PREEMPT),

@@ -10,9 +10,11 @@ from types import CodeType
 import pytest
 
 from tests.bench.growth import SHAPES, write
+from tests.builders import cluster, node, pod_group, pods
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 
 OFTEN = 250
 """Calls from which a function counts: with fewer, a few jobs of another kind change the factor."""
@@ -47,3 +49,23 @@ def test_twice_the_count_takes_each_function_of_an_explanation_about_twice_the_c
     assert large.total() < most * small.total()
     grown = {code.co_qualname: (small[code], large[code]) for code in large if large[code] > 3 * small[code]}
     assert {} == {name: (few, many) for name, (few, many) in grown.items() if few >= OFTEN}
+
+
+def _tainted_nodes(nodes: int, jobs: int) -> Snapshot:
+    """Full nodes, half of them tainted, and Pending jobs with three different requests."""
+    taint = [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]
+    full = [node(f"n{number}", cpu="2", taints=taint if number % 2 else []) for number in range(nodes)]
+    running = [pods(f"r{number}", 1, cpu="2", on=f"n{number}") for number in range(nodes)]
+    groups = [pod_group(f"r{number}", phase="Running") for number in range(nodes)]
+    waiting = [(pod_group(f"w{number}"), pods(f"w{number}", 1, cpu=f"{number % 3 + 1}")) for number in range(jobs)]
+    return cluster(*full, *groups, *running, *(part for pair in waiting for part in pair))
+
+
+def test_a_further_job_costs_no_more_calls_in_a_cluster_with_twice_the_nodes() -> None:
+    """Jobs of a few templates share what they ask of the nodes; each asked every node for itself."""
+    costs = []
+    for nodes in (100, 200):
+        recordings = [replay_cycle(_tainted_nodes(nodes, jobs)) for jobs in (20, 40)]
+        few, many = (_calls_in(partial(survey_jobs, recording)).total() for recording in recordings)
+        costs.append(many - few)
+    assert costs[1] < 1.3 * costs[0]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any, Self
 
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from tests.recorded import BUNDLED, bundled
-from vcdebug.explain import node_fit
+from vcdebug.explain import fit_table
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
-from vcdebug.explain.node_fit import MissingItems
 from vcdebug.explain.pending import explanation as surveys
 from vcdebug.explain.pending.explanation import (
     SurveyedJob,
@@ -104,14 +104,14 @@ def crowd(jobs: int) -> Snapshot:
 
 
 def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[None] = []
-    kind = node_fit._fit_kind
+    looks: list[str] = []
 
-    def counted(small: MissingItems, short: MissingItems) -> node_fit.FitKind:
-        looks.append(None)
-        return kind(small, short)
+    class CountedFit(fit_table.NodeFit):
+        def __new__(cls, name: str, *parts: Any) -> Self:
+            looks.append(name)
+            return super().__new__(cls, name, *parts)
 
-    monkeypatch.setattr(node_fit, "_fit_kind", counted)
+    monkeypatch.setattr(fit_table, "NodeFit", CountedFit)
     few, many = replay_cycle(crowd(4)), replay_cycle(crowd(8))
     counts = []
     for recording in (few, many):

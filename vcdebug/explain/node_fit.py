@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from vcdebug.errors import PANICS
+from vcdebug.explain.fit_table import FitKind, FitRows, FitTable, NodeFit, fit_table, is_short
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
-from vcdebug.explain.victim_candidates import JudgedNode, SkippedVictim, judge_node, skipped_victim, victim_filter_of
+from vcdebug.explain.victim_candidates import (
+    JudgedNode,
+    JudgedNodes,
+    SkippedVictim,
+    judge_node,
+    skipped_victim,
+    victim_filter_of,
+)
 from vcdebug.framework import action as action_module
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.grouping import Histogram, histogram
+from vcdebug.grouping import Histogram
 from vcdebug.kube.node_view import CycleState
-from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, SHORTAGE_PREFIX, FitStatus, blocks_preemption
-from vcdebug.model.names import FloatArray, NodeName, Seq, TaskKey
-from vcdebug.model.node import NodeAmounts, NodeInfo
-from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
+from vcdebug.model.fit_errors import ERROR, SHORTAGE_PREFIX, FitStatus
+from vcdebug.model.names import Codes, IntArray, NodeName, Seq, TaskKey
+from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import ENDED_STATUSES, TaskInfo
-from vcdebug.recording.event_index import NODE, TASK
+from vcdebug.recording.event_index import TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
@@ -34,8 +39,8 @@ MAX_KNOWN_NODES = 20_000
 
 
 @per_recording(most=8)
-def _judged_nodes(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str], NodeName], JudgedNode]:
-    """A cache of verdicts on nodes after an event: (action, kind of preemptor, node) → verdict."""
+def _judged_by_asker(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str]], JudgedNodes]:
+    """A cache of verdicts on nodes after an event: (action, kind of preemptor) → verdicts."""
     return {}
 
 
@@ -64,77 +69,75 @@ class NodeFits:
         return self if task is self.task else NodeFits(self.view, task, self.seq)
 
     @property
-    def node_fits(self) -> Sequence[NodeFit]:
-        """Every node by name."""
-        return self._table.nodes
+    def node_fits(self) -> FitRows:
+        """Every node."""
+        return self.table.nodes
 
     @cached_property
-    def _table(self) -> FitTable:
-        objections = {**ask_predicates_now(self.view.recording, self.task)[0]}
-        # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
-        objections.update(self._recorded_objections())
-        table = fits_by_amounts(self.view.recording, self.earliest_seq, tuple(self.task.init_resreq.items()))
+    def table(self) -> FitTable:
+        """The fit on every node; tasks share it for which amounts and predicates are the same."""
+        recording, within = self.view.recording, None
         if self._within is not None:
-            table = FitTable([node for node in table.nodes if node.name in self._within], table.request)
-        if not objections:
-            return table
-        verdicts = {refusal: objections_kind(refusal) for refusal in dict.fromkeys(objections.values())}
-        refusals = ((fit, objections.get(fit.name)) for fit in table.nodes)
-        nodes = [self._with_refusal(fit, refusal, verdicts[refusal]) if refusal else fit for fit, refusal in refusals]
-        return FitTable(nodes, table.request)
-
-    def _recorded_objections(self) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
-        """(node, reasons) of the recorded search, for nodes that passed the resource check."""
-        if self.search is None:
-            return
-        yield from ((self.view.recording.node_names[row], ()) for row in self.search.feasible.tolist())
-        for name, statuses in iter_refusals(self.view.recording, self.search):
-            if not all(status.reason.startswith(SHORTAGE_PREFIX) for status in statuses):
-                yield name, statuses
-
-    def _with_refusal(self, node: NodeFit, statuses: tuple[FitStatus, ...], kind: FitKind) -> NodeFit:
-        """The fit with the predicates' reasons and the kind of misfit that follows from them."""
-        kind = kind if kind == "unresolvable" or node.kind == "free" else node.kind
-        node_info = self.view.session.nodes[node.name]
-        if kind == "refused" and (card_shortage(node_info, self.task) or npu_parts_request(node_info, self.task)):
-            kind = "unresolvable"
-        return NodeFit(node.name, kind, statuses, node.future_idle, node.allocatable, node.short)
-
-    def of_kind(self, *kinds: FitKind) -> Sequence[NodeFit]:
-        """Nodes that fail in one of these ways."""
-        return self._table.of_kind(kinds)
-
-    @cached_property
-    def _distinct_objections(self) -> dict[tuple[FitStatus, ...], None]:
-        """The distinct tuples of reasons over all nodes."""
-        # Thousands of nodes share a few tuples of reasons: texts are searched once per tuple, not once per node.
-        return dict.fromkeys(node.statuses for node in self.node_fits)
-
-    def refused_for(self, reason: str) -> list[NodeFit]:
-        """Nodes that predicates refuse with a reason that contains this text."""
-        distinct = self._distinct_objections
-        matching = {refusal for refusal in distinct if any(reason in status.reason for status in refusal)}
-        return [node for node in self.node_fits if node.statuses in matching] if matching else []
+            rows = [row for row, name in enumerate(recording.node_names) if name in self._within]
+            within = np.array(rows, dtype=np.int64).tobytes()
+        request, codes = tuple(self.task.init_resreq.items()), self._codes
+        if not codes.any():
+            return fit_table(recording, self.earliest_seq, request, within=within)
+        too_few = self._rows_with_too_few_devices(codes).tobytes()
+        return fit_table(recording, self.earliest_seq, request, codes.tobytes(), too_few, within)
 
     @property
-    def free_nodes(self) -> Sequence[NodeFit]:
+    def _codes(self) -> Codes:
+        """The code of the predicates' reasons per node, resources aside; 0 for none."""
+        codes, search = ask_predicates_now(self.view.recording, self.task)[0], self.search
+        if search is None:
+            return codes
+        # A predicate called now sees the end of the cycle; the recorded reasons of the search are exact and replace it.
+        codes, statuses_of = codes.copy(), self.view.recording.reason_table.statuses_of
+        shortages = [
+            code
+            for code in np.unique(search.codes).tolist()
+            if all(status.reason.startswith(SHORTAGE_PREFIX) for status in statuses_of(code))
+        ]
+        codes[search.feasible] = 0
+        is_other = ~np.isin(search.codes, shortages)
+        codes[search.failed[is_other]] = search.codes[is_other]
+        return codes
+
+    def _rows_with_too_few_devices(self, codes: Codes) -> IntArray:
+        """Refused nodes with fewer cards than the task requests, or without parts of several NPUs."""
+        nodes, task = self.view.session.node_table.nodes, self.task
+        refused = [(row, nodes[row]) for row in rows_with_devices(self.view.recording).tolist() if codes[row]]
+        lacking = [row for row, node in refused if card_shortage(node, task) or npu_parts_request(node, task)]
+        return np.array(lacking, dtype=np.int64)
+
+    def of_kind(self, *kinds: FitKind) -> FitRows:
+        """Nodes that fail in one of these ways."""
+        return self.table.of_kind(*kinds)
+
+    def refused_for(self, reason: str) -> FitRows:
+        """Nodes that predicates refuse with a reason that contains this text."""
+        return self.table.refused_for(reason)
+
+    @property
+    def free_nodes(self) -> FitRows:
         """Nodes that fit the task now."""
         return self.of_kind("free")
 
     @property
-    def waiting_nodes(self) -> Sequence[NodeFit]:
+    def waiting_nodes(self) -> FitRows:
         """Nodes that would fit the task if some of their pods were evicted or finished."""
         return self.of_kind("pods", "short", "refused")
 
     @property
     def nearest_node(self) -> NodeFit | None:
         """The suitable node that lacks least."""
-        return self._table.nearest_node
+        return self.table.nearest_node
 
     @property
     def reason_histogram(self) -> Histogram[NodeName]:
         """Reason and its nodes, most frequent first, but nodes without the resource at all last."""
-        return self._table.reason_histogram
+        return self.table.reason_histogram
 
     def tasks_on(self, node: NodeName) -> Sequence[TaskInfo]:
         """Tasks on a node in this state."""
@@ -143,14 +146,20 @@ class NodeFits:
 
     def judge_node(self, action: str, node: NodeName) -> JudgedNode:
         """The verdict of the action's own filter on every pod of the node."""
-        recording = self.view.recording
-        key, cache = (action, self._asker_kind, node), _judged_nodes(recording, self.earliest_seq)
-        # Cached, since each of a thousand similar Pending jobs would check every pod of the cluster.
-        if key not in cache:
-            if len(cache) >= MAX_KNOWN_NODES:
+        return self._judged_nodes(action).at(self.view.session.node_table.row_of[node])
+
+    def _judged_nodes(self, action: str) -> JudgedNodes:
+        names, victim_filter = self.view.recording.node_names, self._victim_filter(action)
+        key, cache = (action, self._asker_kind), _judged_by_asker(self.view.recording, self.earliest_seq)
+        # Shared, since each of a thousand similar Pending jobs would check every pod of the cluster.
+        if key not in cache or self.without:
+            if len(cache) >= max(MAX_KNOWN_NODES // len(names), 4):
                 cache.clear()
-            victim_filter, amounts = self._victim_filter(action), self.state.nodes[node]
-            cache[key] = judge_node(recording, victim_filter, self.tasks_on(node), amounts)
+            judge = partial(judge_node, self.view.recording, victim_filter)
+            judged = JudgedNodes(names, lambda name: judge(self.tasks_on(name), self.state.nodes[name]))
+            if self.without:
+                return judged
+            cache[key] = judged
         return cache[key]
 
     @cached_property
@@ -169,39 +178,36 @@ class NodeFits:
         """Why the own filter of an evicting action skips a task; None for a candidate."""
         return skipped_victim(self.view.recording, self._victim_filter(action), victim)
 
-    def freeable_nodes(self, action: str) -> list[NodeFit]:
+    def freeable_nodes(self, action: str) -> FitRows:
         """Nodes on which evicting all candidates of the action's own filter would make room for the task."""
-        return [
-            node
-            for node in self.waiting_nodes
-            if (judged := self.judge_node(action, node.name)).candidates
-            and self.task.init_resreq.less_equal(judged.future_idle)
-        ]
+        waiting, judged = self.waiting_nodes, self._judged_nodes(action)
+        rows = waiting.rows
+        for name, amount in self.task.init_resreq.items():
+            rows = rows[~is_short(amount, judged.room_column(name, rows))]
+        return waiting.intersect(rows)
 
 
 # A task is examined at several events in a row, and the predicates answer the same at each of them.
 @per_recording(most=8)
-def ask_predicates_now(
-    recording: Recording, task: TaskInfo
-) -> tuple[Mapping[NodeName, tuple[FitStatus, ...]], CycleState]:
-    """(node → reasons why the predicates refuse the task, resources aside; its CycleState); no event is recorded.
+def ask_predicates_now(recording: Recording, task: TaskInfo) -> tuple[Codes, CycleState]:
+    """(code per node of the reasons why the predicates refuse the task, its CycleState); no event is recorded.
 
-    No reasons if the call, which the cycle itself never made, would panic, or if no plugin was ever open.
+    The codes are 0 if the call, which the cycle itself never made, would panic, or if no plugin was ever open.
     """
-    session = recording.session
+    session, codes = recording.session, np.zeros(len(recording.node_names), dtype=np.uint16)
     if not session.plugin_calls:
-        return {}, CycleState()
+        return codes, CycleState()
     with _separate_cycle_state(session, task) as state:
         try:
             error = session.ask_plugins(PRE_PREDICATE, task)
             if error is not None:
                 statuses = error.statuses or (FitStatus(ERROR, error.text),)
-                return dict.fromkeys(session.nodes, statuses), state
-            codes = ask_predicates(session, task, session.all_rows())
+                codes[:] = session.reasons.code_of(statuses)
+            else:
+                codes = ask_predicates(session, task, session.all_rows())
         except PANICS:
-            return {}, state
-    names, statuses_of = session.node_table.names, session.reasons.statuses_of
-    return {names[row]: statuses_of(codes.item(row)) for row in np.flatnonzero(codes).tolist()}, state
+            pass
+    return codes, state
 
 
 @contextmanager
@@ -219,6 +225,12 @@ def _separate_cycle_state(session: Session, task: TaskInfo) -> Iterator[CycleSta
         del session.cycle_states[task.uid]
         if recorded_state is not None:
             session.cycle_states[task.uid] = recorded_state
+
+
+@per_recording()
+def rows_with_devices(recording: Recording) -> IntArray:
+    """The rows of nodes with a ledger of shared devices."""
+    return np.flatnonzero([bool(node.devices) for node in recording.session.node_table.nodes])
 
 
 class CardShortage(NamedTuple):
@@ -267,147 +279,6 @@ def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     return None
 
 
-FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
-"""What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
-other resources, or a rule about the pods that are there."""
-RequestItems = tuple[tuple[str, float], ...]
-"""A task's request, as Resource.items returns it."""
-MissingItems = tuple[tuple[str, float], ...]
-"""Dimensions without enough room, and the missing amounts."""
-
-
-class NodeFit(NamedTuple):
-    """The fit of one task on one node."""
-
-    name: NodeName
-    kind: FitKind
-    statuses: tuple[FitStatus, ...]
-    """The reasons for which the predicates refuse the node."""
-    future_idle: Resource
-    """The node's future idle: idle + releasing - pipelined."""
-    allocatable: Resource
-    short: MissingItems
-
-    @property
-    def reason(self) -> str:
-        """Why the node does not fit, in the scheduler's words; `room` if it does."""
-        objections = reasons_text(self.statuses)
-        if self.kind in ("unresolvable", "refused") and objections:
-            return objections
-        unprovided = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
-        if unprovided:
-            return f"{WITHOUT}{' and '.join(unprovided)}"
-        if self.kind == "too small":
-            return f"too small ({', '.join(name for name, _ in self.short)})"
-        if self.short:
-            return f"Insufficient {' and '.join(name for name, _ in self.short)}"
-        return objections or "room"
-
-
-WITHOUT: Final = "without "
-
-
-class FitTable:
-    """The fit of one request on every node; shared by tasks that no predicate refuses."""
-
-    def __init__(self, nodes: Sequence[NodeFit], request: RequestItems) -> None:
-        self.nodes = nodes
-        self.request = request
-        self._by_kinds: dict[tuple[FitKind, ...], Sequence[NodeFit]] = {}
-
-    def of_kind(self, kinds: tuple[FitKind, ...]) -> Sequence[NodeFit]:
-        """Nodes that fail in one of these ways."""
-        if kinds not in self._by_kinds:
-            self._by_kinds[kinds] = [node for node in self.nodes if node.kind in kinds]
-        return self._by_kinds[kinds]
-
-    @cached_property
-    def nearest_node(self) -> NodeFit | None:
-        """The suitable node that lacks least, relative to the request, since cores and bytes have no common unit."""
-        suitable, request = self.of_kind(("short", "pods")) or self.of_kind(("too small",)), dict(self.request)
-        lacks = [
-            # 1.0 only keeps the division defined.
-            (len(node.short), max(missing / max(request.get(name, 0.0), 1.0) for name, missing in node.short), node)
-            for node in suitable
-            if node.short
-        ]
-        return min(lacks, key=lambda lack: (*lack[:2], lack[2].name), default=(0, 0.0, None))[2]
-
-    @cached_property
-    def reason_histogram(self) -> Histogram[NodeName]:
-        """Reason and its nodes, most frequent first."""
-        reasons = histogram((node.name, node.reason) for node in self.nodes if node.kind != "free")
-        # Most nodes of a cluster may have no GPU: why the others do not fit is what a reader looks for.
-        return sorted(reasons, key=lambda one: one[0].startswith(WITHOUT))
-
-
-class NodeIdle(Struct, frozen=True):
-    """A node's future idle and allocatable amounts."""
-
-    future_idle: Resource
-    allocatable: Resource
-
-
-@per_recording(most=8)
-def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
-    """Each node's future idle and allocatable amounts after an event."""
-    # Only changed nodes are computed again: most of thousands of nodes are as they were at the opening.
-    changed = recording.timeline.changed_up_to(NODE, seq).items()
-    return {
-        **_rooms_at_opening(recording),
-        **{name: _room_after_change(recording, name, position) for name, position in changed},
-    }
-
-
-@per_recording()
-def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
-    amounts = recording.timeline.opening_nodes
-    return {
-        name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
-    }
-
-
-@per_recording(most=10_000)
-def _room_after_change(recording: Recording, name: NodeName, position: int) -> NodeIdle:
-    amounts: NodeAmounts = recording.timeline.value_written_at(position, NODE, name)
-    return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
-
-
-@per_recording(most=32)
-def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> FitTable:
-    """The fit of a request on every node by amounts alone, without predicates."""
-    requested = tuple((name, amount) for name, amount in request if amount > 0)
-    rooms = room_by_node(recording, seq)
-    size_lacks = _lacks_by_node(requested, [_allocatable_column(recording, name) for name, _ in requested], len(rooms))
-    idle_lacks = _lacks_by_node(requested, [_future_column(recording, seq, name) for name, _ in requested], len(rooms))
-    nodes = [
-        NodeFit(name, _fit_kind(small, short), (), room.future_idle, room.allocatable, small or short)
-        for (name, room), small, short in zip(rooms.items(), size_lacks, idle_lacks, strict=True)
-    ]
-    return FitTable(nodes, request)
-
-
-def _lacks_by_node(requested: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:
-    """Per node the missing amounts of a request; `columns` has one array per dimension, compared like at_most."""
-    lacks: list[MissingItems] = [()] * nodes
-    for (name, amount), column in zip(requested, columns, strict=True):
-        missing = (amount - column).tolist()
-        # Fits if l < r or |l - r| < 0.1, like LessEqual; a plain `>=` would refuse amounts within upstream's tolerance.
-        for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
-            lacks[row] += ((name, missing[row]),)
-    return lacks
-
-
-@per_recording(most=64)
-def _allocatable_column(recording: Recording, name: str) -> FloatArray:
-    return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
-
-
-@per_recording(most=64)
-def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
-    return np.array([room.future_idle.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
-
-
 @per_recording(most=8)
 def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[TaskInfo]]:
     """Tasks with the status and node that they have after an event, by that node; a pod that has ended uses none."""
@@ -425,20 +296,3 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
                 task.status, task.node_name = state
             by_node.setdefault(state.node, []).append(task)
     return by_node
-
-
-def _fit_kind(small: MissingItems, short: MissingItems) -> FitKind:
-    if small:
-        return "too small"
-    if short:
-        return "pods" if len(short) == 1 and short[0][0] == PODS else "short"
-    return "free"
-
-
-def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
-    """The kind of misfit that follows from the predicates' reasons alone."""
-    if any(blocks_preemption(status) for status in statuses):
-        return "unresolvable"
-    if not statuses:
-        return "free"
-    return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from vcdebug.errors import PANICS
@@ -15,7 +16,7 @@ from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import PREEMPTABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.names import FloatArray, IntArray, JobId, NodeName, QueueName, Row
 from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -32,6 +33,40 @@ class JudgedNode(Struct, frozen=True):
     """Reason → the pods that the filter skips for it."""
     domain: Resource | None
     """The node's room without all pods that the action could evict if flags and statuses allowed it; None for none."""
+
+
+class JudgedNodes:
+    """The verdicts of one filter on the nodes of one state; a node is judged when it is first asked about."""
+
+    def __init__(self, names: Sequence[NodeName], judge: Callable[[NodeName], JudgedNode]) -> None:
+        self._names = names
+        self._judge = judge
+        self._by_row: dict[Row, JudgedNode] = {}
+        self._is_judged = np.zeros(len(names), dtype=bool)
+        self._columns: dict[str, FloatArray] = {}
+
+    def at(self, row: Row) -> JudgedNode:
+        """The verdict on the node of a row."""
+        if row not in self._by_row:
+            judged = self._by_row[row] = self._judge(self._names[row])
+            self._is_judged[row] = True
+            for name, column in self._columns.items():
+                column[row] = _room_of(judged, name)
+        return self._by_row[row]
+
+    def room_column(self, name: str, rows: IntArray) -> FloatArray:
+        """The future idle of nodes without their candidates, in one dimension; -inf on nodes without candidates."""
+        for row in rows[~self._is_judged[rows]].tolist():
+            self.at(row)
+        if name not in self._columns:
+            column = self._columns[name] = np.full(len(self._names), -np.inf)
+            for row, judged in self._by_row.items():
+                column[row] = _room_of(judged, name)
+        return self._columns[name][rows]
+
+
+def _room_of(judged: JudgedNode, name: str) -> float:
+    return judged.future_idle.get(name) if judged.candidates else -np.inf
 
 
 class FilterObjection(NamedTuple):

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+import numpy as np
+
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
+from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm
+from vcdebug.explain.fit_table import FitRows
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFits, rows_with_devices
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
@@ -16,6 +19,7 @@ from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_aff
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import (
+    PREFER_NO_SCHEDULE,
     UNREADY_TAINTS,
     UNSCHEDULABLE_TAINT_KEY,
     Taint,
@@ -25,7 +29,7 @@ from vcdebug.kube.taints import (
     parse_taints,
     parse_tolerations,
 )
-from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.names import IntArray, NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE
@@ -48,18 +52,17 @@ def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
 
 def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for untolerated taints: NotReady nodes, then temporary conditions, then other taints."""
-    taints = [(taint, node.name) for node in fits.node_fits for taint in untolerated_taints(fits, node)]
-    by_taint = group_by_key((format_taint(taint), name) for taint, name in taints)
-    unready = {format_taint(taint): None for taint, _ in taints if taint.key in UNREADY_TAINTS}
-    for text in unready:
-        names = join_names(by_taint[text])
-        check = Advice.cluster_admin(f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready.")
-        verb = verb_for(len(by_taint[text]), "is")
-        yield ConstraintFailure(f"{names} {verb} NotReady (taint {text})", (check,), is_temporary=True)
-    others = [text for text in by_taint if text not in unready]
+    nodes_by_taint = _untolerated_taints(fits, fits.table.not_free)
+    for taint, nodes in nodes_by_taint.items():
+        if taint.key in UNREADY_TAINTS:
+            names = _join_nodes(nodes)
+            words = f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready."
+            text = f"{names} {verb_for(len(nodes), 'is')} NotReady (taint {format_taint(taint)})"
+            yield ConstraintFailure(text, (Advice.cluster_admin(words),), is_temporary=True)
+    others = [taint for taint in nodes_by_taint if taint.key not in UNREADY_TAINTS]
     # Conditions first: sorted() keeps the order of the nodes within both kinds.
-    for text in sorted(others, key=lambda text: not text.startswith(CONTROL_PLANE_PREFIX)):
-        names = join_names(by_taint[text])
+    for taint in sorted(others, key=lambda taint: not taint.key.startswith(CONTROL_PLANE_PREFIX)):
+        text, names = format_taint(taint), _join_nodes(nodes_by_taint[taint])
         if text.startswith(CONTROL_PLANE_PREFIX):
             condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
             yield ConstraintFailure(f"{names}: condition {condition} ({text}), usually temporary", is_temporary=True)
@@ -67,17 +70,29 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {names}")
 
 
-def untolerated_taints(fits: NodeFits, node: NodeFit) -> Iterator[Taint]:
-    """Taints that keep the task off a node, except the unschedulable taint."""
-    if node.kind == "free" or node.name not in fits.view.session.nodes:
-        return
-    taints = fits.view.session.nodes[node.name].taints
-    tolerations = parse_tolerations(fits.task.pod.spec.get("tolerations")) if taints else ()
-    for taint in parse_taints(taints):
-        if taint.effect == "PreferNoSchedule" or taint.key == UNSCHEDULABLE_TAINT_KEY:
-            continue
-        if not is_tolerated(taint, tolerations):
-            yield taint
+def _untolerated_taints(fits: NodeFits, nodes: FitRows) -> Mapping[Taint, FitRows]:
+    """Taint, except the unschedulable taint → those of the nodes that it keeps the task off, in order of the nodes."""
+    tolerations = parse_tolerations(fits.task.pod.spec.get("tolerations"))
+    by_taint = _nodes_by_taint(fits.view.recording).items()
+    pairs = ((taint, nodes.intersect(rows)) for taint, rows in by_taint if not is_tolerated(taint, tolerations))
+    kept_off = [(taint, refusing) for taint, refusing in pairs if refusing]
+    return dict(sorted(kept_off, key=lambda one: one[1].rows[0]))
+
+
+@per_recording()
+def _nodes_by_taint(recording: Recording) -> Mapping[Taint, IntArray]:
+    """Taint that keeps pods off → rows of its nodes."""
+    rows = group_by_key(
+        (taint, row)
+        for row, name in enumerate(recording.node_names)
+        for taint in parse_taints(recording.session.nodes[name].taints)
+        if taint.effect != PREFER_NO_SCHEDULE and taint.key != UNSCHEDULABLE_TAINT_KEY
+    )
+    return {taint: np.unique(numbers) for taint, numbers in rows.items()}
+
+
+def _join_nodes(nodes: FitRows) -> str:
+    return join_first_names(nodes.names, len(nodes))
 
 
 def format_taint(taint: Taint) -> str:
@@ -236,7 +251,7 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 def _plugin_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """What the refusals of nodes mean to the session's plugins, from their explainers."""
     # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
-    has_devices = any(fits.view.session.nodes[node.name].devices for node in fits.node_fits)
+    has_devices = bool(fits.node_fits.intersect(rows_with_devices(fits.view.recording)))
     for plugin in dict.fromkeys((*([DEVICESHARE] if has_devices else ()), *fits.view.session.plugins)):
         if find := explainer_for(plugin).failures:
             yield from find(fits)
@@ -273,7 +288,7 @@ def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice
     return (Advice.for_owner("Split the pod into smaller ones."), Advice.cluster_admin("Add a node of that size."))
 
 
-def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons: Sequence[str]) -> tuple[Advice, ...]:
+def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons: Collection[str]) -> tuple[Advice, ...]:
     """The advice of each failure, then the general advice about the kinds of these reasons that no failure replaces."""
     failure_advice = [line for failure in failures for line in failure.advice]
     replaced_kinds = [failure.replaces for failure in failures]
@@ -285,18 +300,18 @@ def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons:
 
 
 def _cordon_advice(fits: NodeFits) -> Iterator[Advice]:
-    cordoned = (node.name for node in fits.of_kind("unresolvable") if ConstraintKind.CORDON.is_about(node.reason))
-    yield Advice.cluster_admin(f"Uncordon {join_names(cordoned)} when the maintenance is done.")
+    cordoned = fits.of_kind("unresolvable").intersect(fits.refused_for(*ConstraintKind.CORDON.value).rows)
+    yield Advice.cluster_admin(f"Uncordon {_join_nodes(cordoned)} when the maintenance is done.")
 
 
 def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
     """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
-    removable, tolerable = dict[str, Taint](), dict[str, Taint]()
-    for node in fits.of_kind("unresolvable"):
-        manifest = fits.view.session.nodes[node.name].manifest if node.name in fits.view.session.nodes else {}
-        for taint in untolerated_taints(fits, node):
-            removable.update({format_taint(taint): taint} if may_be_lifted(taint, manifest) else {})
-            tolerable.update({format_taint(taint): taint} if may_be_tolerated(taint, manifest) else {})
+    in_session, removable, tolerable = fits.view.session.nodes, dict[str, None](), dict[str, None]()
+    for taint, nodes in _untolerated_taints(fits, fits.of_kind("unresolvable")).items():
+        if any(may_be_lifted(taint, in_session[name].manifest) for name in nodes.names):
+            removable[format_taint(taint)] = None
+        if any(may_be_tolerated(taint, in_session[name].manifest) for name in nodes.names):
+            tolerable[format_taint(taint)] = None
     yield Advice.add_nodes(fits.task.init_resreq)
     if removable:
         words = f"Remove taint {join_names(removable)} when it is no longer needed."
@@ -343,7 +358,7 @@ def advice_for_unresolvable(fits: NodeFits, failures: Sequence[ConstraintFailure
 
 def advice_for_mixed(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> tuple[Advice, ...]:
     """Advice if some nodes lack room and others refuse for other reasons."""
-    refusal_advice = merge_advice(fits, failures, [node.reason for node in fits.of_kind("unresolvable")])
+    refusal_advice = merge_advice(fits, failures, fits.table.reasons_of("unresolvable"))
     nearest, add_nodes = fits.nearest_node, Advice.add_nodes(fits.task.init_resreq)
     if nearest is None or not nearest.short:
         return refusal_advice or (add_nodes,)

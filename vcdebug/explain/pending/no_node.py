@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
@@ -24,8 +26,9 @@ from vcdebug.explain.answer import (
     proof_of,
     reason_lines,
 )
+from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import (
     NODE_AFFINITY_REASON,
@@ -407,7 +410,7 @@ def _nearest_words(fits: NodeFits, node: NodeFit, has: str) -> NearestNode:
     (name, missing), *further = node.short
     request = f"asks {amount_text.format_named_amount(name, fits.task.init_resreq.get(name))}"
     also_short = f"also short: {amount_text.join_named_amounts(further)}" if further else ""
-    if len(fits.node_fits) > 1 and all(each.future_idle.get(name) <= 0 for each in fits.node_fits):
+    if len(fits.node_fits) > 1 and fits.table.free_amounts(name, fits.node_fits).max() <= 0:
         return NearestNode(request, f"{NONE_FREE}{f' ({also_short})' if further else ''}")
     free = node.future_idle.get(name)
     short = "; ".join(filter(None, (f"{amount_text.format_amount(name, missing)} short", also_short)))
@@ -421,17 +424,16 @@ def _nearest_words(fits: NodeFits, node: NodeFit, has: str) -> NearestNode:
 def _spread_out_facts(fits: NodeFits) -> list[str]:
     """A sentence about the free room of all nodes together, if only fragmentation blocks the task; else empty."""
     short, view = fits.of_kind("short", "too small"), fits.view
-    names = list(dict.fromkeys(name for node in short for name, _ in node.short))
+    names = fits.table.lacked(short)
     if len(short) < 2 or len(names) != 1 or PODS in names:
         return []
-    name, free = names[0], 0.0
-    by_node = {node.name: max(node.future_idle.get(name), 0.0) for node in short}
-    for value in by_node.values():
-        free += value
+    name, on_nodes = names[0], np.maximum(fits.table.free_amounts(names[0], short), 0.0)
+    free: float = on_nodes.cumsum()[-1].item()  # sum() adds in another order
     if free < fits.task.init_resreq.get(name):
         return []
-    amounts = join_names(f"{node} {amount_text.format_amount(name, value)}" for node, value in by_node.items() if value)
-    spread = f"spread over {count_noun(len(short), 'node')}{f' ({amounts})' if len(short) <= MAX_TAKERS else ''}"
+    by_node = zip(short, on_nodes.tolist(), strict=True) if len(short) <= MAX_TAKERS else ()
+    amounts = join_names(f"{node.name} {amount_text.format_amount(name, value)}" for node, value in by_node if value)
+    spread = f"spread over {count_noun(len(short), 'node')}{f' ({amounts})' if by_node else ''}"
     free_text = amount_text.format_named_amount(name, free)
     enqueue_note = f"; {ENQUEUE} compares minResources with totals only" if _is_admitted(view) else ""
     return [f"{free_text} is free in total, but {spread}{enqueue_note}."]

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from vcdebug.amount_text import count_noun, format_named_amount, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
-from vcdebug.explain.node_fit import NodeFit, NodeFits, ask_predicates_now
+from vcdebug.explain.fit_table import FitRows, NodeFit
+from vcdebug.explain.node_fit import NodeFits, ask_predicates_now
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import LabelGroup, pod_affinity_terms
@@ -19,13 +22,13 @@ from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement
 from vcdebug.kube.topology_spread import SKEWED_REASON, SpreadConstraint, SpreadDomains
-from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.names import IntArray, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
-from vcdebug.recording.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     HOSTNAME_KEY,
     annotations_of,
@@ -63,16 +66,13 @@ def find_label_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
     """Yields the failure of one label requirement: the few nodes with or without it, or the values that nodes have."""
-    nodes, key = [fits.view.session.nodes[node.name] for node in fits.node_fits], requirement.key
-    matching = [node.name for node in nodes if requirement.matches_labels(node.labels)]
+    key, (matching, others) = requirement.key, _split_by_label(fits, requirement)
     if matching and key == HOSTNAME_KEY:
         return
     if matching:
-        # Only for membership tests: the list below keeps the order of the nodes.
-        matched = set(matching)
-        others = [node.name for node in nodes if node.name not in matched]
         yield from _few_nodes_failure(matching, others, format_requirement(requirement))
         return
+    nodes = [fits.view.session.nodes[name] for name in fits.node_fits.names]
     nodes_by_value = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
     unmet = f"No node in the snapshot has {format_requirement(requirement)}"
     if not nodes_by_value:
@@ -84,12 +84,24 @@ def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[
     yield ConstraintFailure(f"{unmet}: {key} is {join_names(places, MAX_VALUES)}", (suggestion,) if closest else ())
 
 
-def _few_nodes_failure(with_label: list[str], without_label: list[str], unmet: str) -> Iterator[ConstraintFailure]:
+def _split_by_label(fits: NodeFits, requirement: Requirement) -> tuple[FitRows, FitRows]:
+    """(nodes with labels that match, the others)."""
+    rows = _matching_rows(fits.view.recording, requirement)
+    return fits.node_fits.intersect(rows), fits.node_fits.without(rows)
+
+
+@per_recording(most=64)
+def _matching_rows(recording: Recording, requirement: Requirement) -> IntArray:
+    nodes = (recording.session.nodes[name] for name in recording.node_names)
+    return np.flatnonzero([requirement.matches_labels(node.labels) for node in nodes])
+
+
+def _few_nodes_failure(with_label: FitRows, without_label: FitRows, unmet: str) -> Iterator[ConstraintFailure]:
     """Yields the failure that names the nodes with or without the label, whichever are fewer, if they are few."""
     lacking = len(without_label) <= len(with_label)
     nodes, verbs, only = (without_label, ("lacks", "lack"), "") if lacking else (with_label, ("has", "have"), "Only ")
     if nodes and len(nodes) < MAX_VALUES:
-        yield ConstraintFailure(f"{only}{join_names(nodes)} {verbs[len(nodes) > 1]} {unmet}")
+        yield ConstraintFailure(f"{only}{join_names(nodes.names)} {verbs[len(nodes) > 1]} {unmet}")
 
 
 def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
@@ -127,12 +139,11 @@ def find_spread_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         return
     for constraint, domains in _spread_domains(plugin, fits.task.pod):
         key = constraint.topology_key
-        present = [node.name for node in fits.node_fits if key in fits.view.session.nodes[node.name].labels]
         required, rule = Requirement(key, "Exists", ()), "which topologySpreadConstraints requires (DoNotSchedule)"
+        present, lacking = _split_by_label(fits, required)
         if not present:
             yield from _unknown_key(fits, required, f"No node in the snapshot has the label {key}, {rule}")
             continue
-        lacking = [node.name for node in fits.node_fits if node.name not in present]
         yield from _few_nodes_failure(present, lacking, f"{format_requirement(required)}, {rule}") if lacking else ()
         yield from _skewed_domains_failure(constraint, domains)
 
@@ -262,10 +273,10 @@ _MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
 
 def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures of the pod's volume claims by name: mounted elsewhere, out of reach, or unbound."""
+    if not any("volume" in status.reason.lower() for statuses in fits.table.statuses.values() for status in statuses):
+        return
     by_node = {node.name: " ".join(status.reason.lower() for status in node.statuses) for node in fits.node_fits}
     reasons, snapshot = [reason for reason in by_node.values() if "volume" in reason], fits.view.recording.snapshot
-    if not reasons:
-        return
     pod_claims = claim_names_of(fits.task.pod)
     class_names = [name_of(manifest) for manifest in snapshot.objects_of("StorageClass")]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLASS.findall(reason)):
@@ -294,9 +305,10 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields claims that a node without free attachments has mounted already: the scheduler counts them per pod."""
-    snapshot = fits.view.recording.snapshot
-    near = [node for node in fits.of_kind("short") if csi_drivers(snapshot, (name for name, _ in node.short))]
-    for claim in claim_names_of(fits.task.pod) if near else ():
+    snapshot, claims = fits.view.recording.snapshot, claim_names_of(fits.task.pod)
+    short = fits.of_kind("short") if claims else ()
+    near = [node for node in short if csi_drivers(snapshot, (name for name, _ in node.short))]
+    for claim in claims if near else ():
         if mounting_pods := _mounted_by(fits, [claim], near):
             drivers = csi_drivers(snapshot, (name for node in near for name, _ in node.short))
             per_pod = "Volcano counts an attachment for each pod, although the volume is attached once"

@@ -6,16 +6,19 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from msgspec import Struct
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain.answer import Advice, Evidence
+from vcdebug.explain.fit_table import fit_table, room_by_node
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, fits_by_amounts, room_by_node, tasks_by_node
+from vcdebug.explain.node_fit import NodeFits, tasks_by_node
 from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.grouping import group_by_key
+from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -54,9 +57,9 @@ def room_takers(fits: NodeFits) -> RoomTakers:
     opened, _ = next(recording.events_of_type(StateEvent), (0, None))
     if not opened:
         return RoomTakers()
-    at_opening = fits_by_amounts(recording, opened, tuple(fits.task.init_resreq.items()))
-    was_free = {node.name for node in at_opening.of_kind(("free",))}
-    lost_nodes = tuple([node.name for node in fits.of_kind("short") if node.name in was_free])
+    at_opening = fit_table(recording, opened, tuple(fits.task.init_resreq.items()))
+    lost_rows = np.intersect1d(fits.of_kind("short").rows, at_opening.of_kind("free").rows, assume_unique=True)
+    lost_nodes = tuple([recording.node_names[row] for row in lost_rows.tolist()])
     placed = placements_before(recording, fits.earliest_seq)
     # Jobs without placed pods share one cached answer, whose key names no job.
     own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""
@@ -189,10 +192,9 @@ def jumping_facts(fits: NodeFits) -> list[str]:
     use what the nearest node lacks.
     """
     view, node = fits.view, fits.nearest_node
-    ranked = _placed_by_queue(view.recording).get(view.queue.name, ())
-    lower = (view.session.jobs[uid] for _, uid in ranked[: bisect_left(ranked, (view.job.priority, ""))])
-    lacking = [name for name, _ in node.short] if node is not None else []
-    jobs = [job.uid for job in lower if any(job.allocated.get(name) for name in lacking)]
+    lacking = tuple(name for name, _ in node.short) if node is not None else ()
+    users = _placed_users(view.recording, view.queue.name, lacking)
+    jobs = [uid for _, uid in users[: bisect_left(users, (view.job.priority, ""))]]
     if not jobs:
         return []
     are, fit = ("is", "it fits") if len(jobs) == 1 else ("are", "they fit")
@@ -200,12 +202,13 @@ def jumping_facts(fits: NodeFits) -> list[str]:
     return [f"{join_first_names(jobs, len(jobs))} {placed_now}; nothing is reserved for {view.job.uid}."]
 
 
-@per_recording()
-def _placed_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[tuple[int, JobId]]]:
-    """Queue → (priority, name) of its jobs that this cycle placed pods of, the lowest first."""
+@per_recording(most=64)
+def _placed_users(recording: Recording, queue: QueueName, names: tuple[str, ...]) -> Sequence[tuple[int, JobId]]:
+    """(priority, name) of the queue's jobs with pods placed in this cycle that use a dimension, lowest first."""
     keys, owners, jobs = placements_before(recording, len(recording)), recording.owners.jobs, recording.session.jobs
     placed = (jobs[uid] for uid in dict.fromkeys(owners[key] for key in keys if key in owners))
-    return group_by_key(sorted((job.queue, (job.priority, job.uid)) for job in placed))
+    own = (job for job in placed if job.queue == queue and any(job.allocated.get(name) for name in names))
+    return sorted((job.priority, job.uid) for job in own)
 
 
 def user_facts(fits: NodeFits) -> list[str]:
@@ -217,21 +220,18 @@ def user_facts(fits: NodeFits) -> list[str]:
         return []
     name, recording = node.short[0][0], fits.view.recording
     # Of nodes that lack as much, one with pods of other jobs: the job's own pods are no obstacle to it.
-    alike = [each.name for each in fits.node_fits if each.short == node.short and each.kind == node.kind]
-    places = dict.fromkeys((node.name, *alike[:8]))
+    places = dict.fromkeys((node.name, *(each.name for each in fits.table.alike(node)[:8])))
     users = ((place, users_of_node(recording, fits.earliest_seq, place, name)) for place in places)
     shared = (one for one in users if any(key not in fits.view.tasks for key, _ in one[1]))
     place, pods = next(shared, (node.name, users_of_node(recording, fits.earliest_seq, node.name, name)))
     if not pods:
         return []
     used = f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."
-    return [used, *_lower_elsewhere(fits.view, [key for key, _ in pods])]
+    return [used, *_lower_elsewhere(fits.view, _jobs_on_node(recording, fits.earliest_seq, place, name))]
 
 
-def _lower_elsewhere(view: JobView, pods: Sequence[TaskKey]) -> Iterator[str]:
-    """Yields a sentence about the jobs of these pods that have a lower priority than the job, in other queues."""
-    owners, jobs = view.recording.owners.jobs, view.session.jobs
-    others = [jobs[uid] for uid in dict.fromkeys(owners.get(key, "") for key in pods) if uid in jobs]
+def _lower_elsewhere(view: JobView, others: Sequence[JobInfo]) -> Iterator[str]:
+    """Yields a sentence about those of the jobs that have a lower priority than the job, in other queues."""
     lower = [one for one in others if one.queue != view.queue.name and one.priority < view.job.priority]
     if lower:
         names = join_names((f"{one.uid} ({one.priority}, queue {one.queue})" for one in lower), MAX_TAKERS)
@@ -271,6 +271,14 @@ def users_of_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> 
     """The pods on a node after an event and what each uses of a dimension, the largest first."""
     tasks = tasks_by_node(recording, seq).get(node, ())
     return amount_text.rank_by_amount({t.key: value for t in tasks if (value := t.resreq.get(name)) > 0})
+
+
+@per_recording(most=64)
+def _jobs_on_node(recording: Recording, seq: Seq, node: NodeName, name: str) -> Sequence[JobInfo]:
+    """The jobs of the pods that use a dimension on a node, in the order of users_of_node."""
+    owners, jobs = recording.owners.jobs, recording.session.jobs
+    users = dict.fromkeys(owners.get(key, "") for key, _ in users_of_node(recording, seq, node, name))
+    return [jobs[uid] for uid in users if uid in jobs]
 
 
 # All jobs of a queue that lost their room to the same pod ask for it.

@@ -11,8 +11,9 @@ from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, Flaw, amount_numbers, counts, pending_headline
 from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.no_node import no_node_finding
 from vcdebug.explain.pending.room_takers import MAX_TAKERS
 from vcdebug.explain.pending.unread_settings import KEEPS, soft_rule

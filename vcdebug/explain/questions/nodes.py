@@ -23,8 +23,9 @@ from vcdebug.explain.decisions.node_choice import (
 )
 from vcdebug.explain.decisions.victim_funnel import PLACED, TAKEN_BACK, VictimFunnel
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
+from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
-from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.predicate_reasons import constraint_reasons
 from vcdebug.explain.questions.victims import (

@@ -1,0 +1,76 @@
+"""The columns of nodes that a task does or does not fit, compared with the same rules applied node by node."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from tests.builders import cluster, conf_of, node
+from tests.recorded import GOLDEN, golden
+from vcdebug.explain.fit_table import WITHOUT, FitKind, NodeFit, RequestItems, fit_table, objections_kind, room_by_node
+from vcdebug.grouping import Histogram, histogram
+from vcdebug.model.names import NodeName
+from vcdebug.model.resource import PODS, Resource, at_most
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+
+
+def _lacks(request: RequestItems, room: Resource) -> tuple[tuple[str, float], ...]:
+    return tuple((name, amount - room.get(name)) for name, amount in request if not at_most(amount, room.get(name)))
+
+
+def _one_fit(recording: Recording, seq: int, request: RequestItems, name: str, code: int) -> NodeFit:
+    """The fit of a request on one node, in scalars."""
+    room, statuses = room_by_node(recording, seq)[name], recording.reason_table.statuses_of(code) if code else ()
+    requested = tuple((one, amount) for one, amount in request if amount > 0)
+    small, short = _lacks(requested, room.allocatable), _lacks(requested, room.future_idle)
+    kind: FitKind = "free" if not short else "pods" if [one for one, _ in short] == [PODS] else "short"
+    kind = "too small" if small else kind
+    refusal = objections_kind(statuses)
+    kind = refusal if statuses and (refusal == "unresolvable" or kind == "free") else kind
+    return NodeFit(name, kind, statuses, room.future_idle, room.allocatable, small or short)
+
+
+def _nearest(fits: Sequence[NodeFit], request: RequestItems) -> NodeFit | None:
+    def lack(node: NodeFit) -> tuple[int, float, str]:
+        shares = (missing / max(dict(request)[name], 1.0) for name, missing in node.short)
+        return len(node.short), max(shares), node.name
+
+    suitable = [node for node in fits if node.kind in ("short", "pods")] or [n for n in fits if n.kind == "too small"]
+    return min((node for node in suitable if node.short), key=lack, default=None)
+
+
+def _requests(recording: Recording, numbers: random.Random) -> Iterator[RequestItems]:
+    """The requests of some tasks, each also nine times as large."""
+    tasks = list(recording.timeline.tasks.values())
+    for task in numbers.sample(tasks, min(len(tasks), 4)):
+        yield from (tuple((name, times * amount) for name, amount in task.init_resreq.items()) for times in (1, 9))
+
+
+def _reasons(fits: Sequence[NodeFit]) -> Histogram[NodeName]:
+    reasons = histogram((one.name, one.reason) for one in fits if one.kind != "free")
+    return sorted(reasons, key=lambda one: one[0].startswith(WITHOUT))
+
+
+@pytest.mark.parametrize("name", GOLDEN[::6])
+def test_columns_say_of_each_node_what_scalars_say(name: str) -> None:
+    recording, numbers = golden(name), random.Random(name)
+    names, refusals = recording.node_names, len(recording.reason_table)
+    for seq in (recording.timeline.earliest_same_seq(numbers.randint(1, len(recording))) for _ in range(3)):
+        for request in _requests(recording, numbers):
+            codes = [numbers.choice((0, 0, numbers.randrange(refusals))) for _ in names]
+            table = fit_table(recording, seq, request, np.array(codes, dtype=np.uint16).tobytes())
+            alone = [_one_fit(recording, seq, request, *pair) for pair in zip(names, codes, strict=True)]
+            assert alone == list(table.nodes)
+            assert [one for one in alone if one.kind in ("short", "refused")] == list(table.of_kind("short", "refused"))
+            assert _nearest(alone, request) == table.nearest_node
+            assert _reasons(alone) == table.reason_histogram
+            for one in alone[:3]:
+                assert [other for other in alone if other[1::4] == one[1::4]] == list(table.alike(one))
+
+
+def test_node_with_less_than_the_tolerance_too_little_fits() -> None:
+    recording = replay_cycle(cluster(node("n1", cpu="2"), conf=conf_of("predicates")))
+    fits = [fit_table(recording, 0, (("cpu", amount),)).nodes[0] for amount in (2000.05, 2000.2)]
+    assert ["free", "too small"] == [fit.kind for fit in fits]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue, snapshot_from_objects
 from tests.cli.transcripts import call
 from tests.recorded import BLOCKED, cases, recorded_path, user_questions
 from vcdebug.explain.answer import Explanation
@@ -385,3 +385,14 @@ def test_a_first_line_about_an_older_release_names_the_rule_that_it_lacks() -> N
     assert answer_by("v1.9.1", queue("q"), gated).startswith(expected)
     part = [pod_group("j", queue="q"), *pods("j", 1, cpu="9"), *pods("j", 1, cpu="1", prefix="k")]
     assert "(v1.9.1 ends a job at its first pod that fits no node): k-0" in answer_by("v1.9.1", queue("q"), part)
+
+
+@pytest.mark.parametrize("group", ["scheduling.incubator.k8s.io/v1alpha1", "scheduling.sigs.dev/v1alpha2", ""])
+def test_objects_of_an_api_group_that_no_scheduler_reads_any_more_make_an_answer_doubtful(group: str) -> None:
+    made = pod_group("j")
+    made["apiVersion"] = group or "scheduling.volcano.sh/v1beta1"
+    objects = [node("n1"), queue(), made, *pods("j", 1)]
+    text = conf_of("gang", "predicates", actions="enqueue, allocate")
+    found = explain_by_name(replay_cycle(snapshot_from_objects(objects, conf=text)), "default/j")
+    assert found.scheduled
+    assert bool(group) is (f"is of API {group}, which no supported release reads" in found.doubt)

@@ -15,7 +15,7 @@ from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_documents import JsonError, ObjectText, OpenList, ReadSoFar, json_documents
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
 from vcdebug.snapshot.manifest import WorkloadFacts, facts_by_name, metadata_of, object_in, owners_of, workload_key
-from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, ProblemReport
+from vcdebug.snapshot.problems import OBJECTS_MISSING, REST_IGNORED, UNREAD_API, ProblemReport
 from vcdebug.snapshot.schema import slim_manifest
 from vcdebug.snapshot.settings import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.settings import has_mark, is_running_scheduler
@@ -231,7 +231,7 @@ class GatheredObjects:
         kind = manifest["kind"]
         api_version = manifest.get("apiVersion")
         if renewed := file_forms.renewed_version(str(api_version)):
-            fault = f"is of API {api_version}, which no supported release reads"
+            fault = f"is of API {api_version}, {UNREAD_API}"
             self.report.add_problem(fault, f"read as {renewed}", file=file, object=kind)
             api_version, manifest = renewed, {**manifest, "apiVersion": renewed}
         row = find_kind(kind, api_version if isinstance(api_version, str) else "")

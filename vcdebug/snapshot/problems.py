@@ -26,6 +26,7 @@ class Problem(Struct, frozen=True):
 
 REST_IGNORED, OBJECTS_MISSING = "the rest of the file is ignored", "objects are missing"
 """Effects of faults after which objects of a file are missing, so that no answer is certain."""
+UNREAD_API = "which no supported release reads"
 META_NOT_READ = "is not read with a single file"
 """The fault of a meta.json beside a snapshot that is one file."""
 PLUGIN_NOT_REPLAYED = "this plugin is not replayed"

@@ -24,7 +24,7 @@ from vcdebug.plugins import CAPACITY, DRF, OVERCOMMIT, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
-from vcdebug.snapshot.problems import META_NOT_READ, OBJECTS_MISSING, REST_IGNORED
+from vcdebug.snapshot.problems import META_NOT_READ, OBJECTS_MISSING, REST_IGNORED, UNREAD_API
 
 
 def doubts_about(recording: Recording, subject: ExplainSubject) -> Iterator[str]:
@@ -263,6 +263,8 @@ def doubt_of_input(recording: Recording) -> str:
         similar = next(filter(None, (closest_name(name, PLUGINS, 0.8) for name in plugins)), "")
         hint = f" (did you mean {similar}? The scheduler skips a plugin that it does not have)" if similar else ""
         doubts.append(f"{subject} not replayed, and may reject or place otherwise{hint}")
+    old = (f"{one.object} {one.what}: a current scheduler does not see such objects" for one in recording.own_problems)
+    doubts += [text for text in old if UNREAD_API in text][:1]
     damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
     doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]
     doubts += [f"{one.file} {one.what}; {one.effect}" for one in recording.own_problems if one.what == META_NOT_READ]

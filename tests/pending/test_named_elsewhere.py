@@ -10,6 +10,7 @@ from tests.pending.test_workloads import ENQUEUE, LACKS, explained, owned
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.workloads import FOREIGN_GANGS
 
 ANNOTATION, LABEL = "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"
 
@@ -181,3 +182,17 @@ def test_a_leader_that_owns_the_pod_group_is_one_of_the_pods_of_another_schedule
     assert "Pod default/lws-0 is not scheduled by Volcano: 3 pods use schedulerName default-scheduler" in found.sentence
     # Its pods exist: no controller has to be asked why it created none.
     assert 1 == len(found.advice_texts)
+
+
+@pytest.mark.parametrize("key", FOREIGN_GANGS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_gang_that_is_named_for_another_scheduler_is_no_gang_of_volcano(key: str, shared: bool) -> None:
+    groups = ["podgroup-0", "podgroup-0" if shared else "podgroup-1"]
+    members = [pods(group, 1, cpu="6", prefix=f"w{number}")[0] for number, group in enumerate(groups)]
+    for member in members:
+        kind = "annotations" if key.startswith("gang.") else "labels"
+        member["metadata"].setdefault(kind, {})[key] = "tf-work"
+    objects = [node("n1"), *map(pod_group, dict.fromkeys(groups)), *members]
+    found = explained(cluster(objects, conf=conf_of("gang", "predicates nodeorder")), f"default/{groups[1]}")
+    told = f"Each pod of group tf-work ({key}, which Volcano does not read) has a PodGroup of its own (minMember 1)"
+    assert shared is not any(fact.startswith(told) for fact in found.dominant.facts)

@@ -35,6 +35,11 @@ from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
+FOREIGN_GANGS: Final = (
+    "scheduling.x-k8s.io/pod-group pod-group.scheduling.sigs.k8s.io/name pod-group.scheduling.sigs.k8s.io "
+    "gang.scheduling.koordinator.sh/name kueue.x-k8s.io/pod-group-name"
+).split()
+"""Labels and annotations that name a gang for other schedulers."""
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC: Final = "volcano.sh/task-spec"
 TASK_INDEX: Final = "volcano.sh/task-index"

@@ -51,7 +51,7 @@ from vcdebug.snapshot.manifest import (
     owners_of,
     spec_of,
 )
-from vcdebug.snapshot.workloads import owner_objects, volcano_job_of
+from vcdebug.snapshot.workloads import FOREIGN_GANGS, owner_objects, volcano_job_of
 
 
 def add_other_groups(view: JobView, finding: Finding) -> Finding:
@@ -208,6 +208,7 @@ _TRAINING_JOB: Final = re.compile(r"(PyTorch|TF|MPI|XGBoost|Paddle|JAX|MX)Job")
 _ROLE_LABELS: Final = ("component", "spark-role", "ray.io/group", "training.kubeflow.org/replica-type")
 _APP_LABELS: Final = ("app", "app.kubernetes.io/instance", "spark-app-selector")
 _LABELLED: Final = "application "
+_FOREIGN: Final = "group"
 
 
 def _group_of_each_pod(view: JobView, pod: Pod) -> AdvisedFact | None:
@@ -215,7 +216,9 @@ def _group_of_each_pod(view: JobView, pod: Pod) -> AdvisedFact | None:
     lone = _roles_without_group(view.recording)
     for app in _applications_of(pod):
         pods_by_role, kind = lone[pod.namespace, app], app.partition(" ")[0]
-        needed = kind in _GANG_KINDS or _TRAINING_JOB.fullmatch(kind) or len([*filter(None, pods_by_role)]) > 1
+        needed = (
+            kind in (*_GANG_KINDS, _FOREIGN) or _TRAINING_JOB.fullmatch(kind) or len([*filter(None, pods_by_role)]) > 1
+        )
         if needed and pods_by_role.total() > 1:
             how = f"named in annotation {GROUP_ANNOTATION} (an operator with gang scheduling enabled does so)"
             advice = Advice.from_outside(f"Give the pods of one workload one PodGroup, {how}.")
@@ -295,11 +298,13 @@ def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping
 
 
 def _applications_of(pod: Pod) -> list[str]:
-    """The pod's owners by name, and its LeaderWorkerSet; without any, the application that its labels name."""
+    """The pod's group for another scheduler, its owners, and its LeaderWorkerSet; without any, the application that its labels name."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"{_LABELLED}{label}" for label in labels if label), "")
     replicated = [f"{_REPLICA_KIND} {label}" for label in (pod.labels.get(_REPLICA_LABELS[0]),) if label]
-    return [*owner_names(pod.manifest), *replicated] or [name for name in (app,) if name]
+    named = {**pod.labels, **pod.annotations}
+    foreign = [f"{_FOREIGN} {named[key]} ({key}, which Volcano does not read)" for key in FOREIGN_GANGS if key in named]
+    return [*foreign, *owner_names(pod.manifest), *replicated] or [name for name in (app,) if name]
 
 
 def is_same_application(pod: Pod, other: Pod, *, lone: bool) -> bool:

@@ -447,3 +447,16 @@ def test_devices_that_a_node_does_not_report_are_said_where_the_job_lacks_them(
     snapshot = cluster(host, gang({"cpu": "1", "memory": "1G", **size}), conf=PLAIN)
     fewer = f"Fewer devices are allocatable than there are (see their device plugin's log): a 7 of 8 {GPU}."
     assert ((usable, size) == ("7", {GPU: "8"})) is (fewer in explained(snapshot).dominant.facts)
+
+
+@pytest.mark.parametrize(("others", "pods_of"), [(1, "a0-0 of default/a0; that job"), (9, "9 pods of default/a0, ")])
+def test_a_deadlock_names_each_job_once_however_many_there_are(others: int, pods_of: str) -> None:
+    names = ["j", *(f"a{number}" for number in range(others))]
+    groups = [pod_group(name, phase="Running") for name in names]
+    drivers = [each for name in names for each in pods(name, 1, cpu="1", on="n1")]
+    waiting = [each for name in names for each in pods(name, 1, cpu="1", prefix=f"{name}-exec")]
+    conf = conf_of("gang", "predicates", actions="enqueue, allocate")
+    found = explained(cluster(node("n1", cpu=str(others + 1)), groups, drivers, waiting, conf=conf))
+    facts = [fact for fact in found.dominant.facts if fact.startswith("Possible deadlock: ")]
+    assert facts[0].startswith(f"Possible deadlock: n1 is in use by {pods_of}")
+    assert 1 == facts[0].count("default/a0")

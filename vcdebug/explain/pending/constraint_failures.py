@@ -237,9 +237,11 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     their_request = requested_together(fits.view.recording, (task.key for task in tasks))
     if not tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):
         return
-    jobs = join_names(dict.fromkeys(task.job for task in tasks))
-    pods = join_names((task.name for task in tasks), placement_constraints.MAX_HOLDERS)
-    both_jobs = f"{jobs} and this job ({count_noun(len(running), 'running pod')}) all have Pending pods"
+    owners = [*dict.fromkeys(task.job for task in tasks)]
+    jobs, most = join_names(owners), placement_constraints.MAX_HOLDERS
+    pods = join_names(task.name for task in tasks) if len(tasks) <= most else count_noun(len(tasks), "pod")
+    those = "that job" if len(owners) == 1 else "those jobs"
+    both_jobs = f"{those} and this one ({count_noun(len(running), 'running pod')}) all have Pending pods"
     fewer = "start fewer jobs at once (set minMember or minResources for the whole job)"
     # Even a job whose minResources cover all its pods is admitted by room that its pods cannot use.
     admitted_by_all = ENQUEUE in fits.view.actions and fits.of_kind("unresolvable")

@@ -223,3 +223,13 @@ def test_what_a_missing_action_would_do_follows_the_sentence_that_names_it(missi
     shown = [at for at, line in enumerate(lines) if line.startswith("With reclaim (replayed)")]
     assert [at + 1 for at in named] == shown
     assert bool(named) is missing
+
+
+@pytest.mark.parametrize(("asked", "compared"), [("n2", True), ("n1", False)])
+def test_a_node_that_passes_is_compared_with_the_chosen_one_by_its_score(asked: str, compared: bool) -> None:
+    conf = conf_of("gang", "predicates nodeorder", actions="allocate")
+    used = [pod_group("r", phase="Running"), *pods("r", 1, cpu="5", on="n2")]
+    snapshot = cluster(node("n1"), node("n2"), used, pod_group("j"), pods("j", 1), conf=conf)
+    reply = explain_refusal(replay_cycle(snapshot), f"default/j-0 {asked}")
+    assert f"{asked} passes the predicates of allocate." == reply.lines[0]
+    assert compared is any(line.startswith("default/j-0 is placed on n1 (score ") for line in reply.lines)

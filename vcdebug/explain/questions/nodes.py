@@ -423,6 +423,10 @@ def _node_lines(
     if node not in rejected:
         passes = f"{node} passes the predicates of {search.action}"
         yield f"{passes}." if node in passing else f"{search.action} did not check {node}."
+    placements = last_operation(recording, search.event.task, len(recording) + 1, *PLACING_OPS)
+    placed = find_search(recording, placements) if placements and node in passing else None
+    if placed is not None and placed.scores and node != placed.node and is_scored(recording, placed, node):
+        yield choice_sentence(placed.pod, rank_choice(recording, placed, node))
     for funnel in funnels:
         search_words = f"{funnel.action} within the job" if funnel.is_within_job else funnel.action
         for one in (one for one in funnel.tried_nodes if one.node == node):

@@ -26,11 +26,7 @@ EXAMPLES = (
         "Volcano's webhook rejects its pods, since PodGroup a-pg does not exist",
         "Delete Job j, wait until it and its PodGroup are gone",
     ),
-    (
-        "Failed to create PVC, err: pvc data is not found, the job",
-        "PersistentVolumeClaim data does not exist",
-        "Create",
-    ),
+    ("Failed to create PVC, err: pvc data is not found", "PersistentVolumeClaim data does not exist", "Create"),
     (
         "Unable to attach or mount volumes: error processing PVC default/data: PVC is not bound",
         "PersistentVolumeClaim data has no volume yet",
@@ -111,6 +107,7 @@ EXAMPLES = (
         "image repo/a:nope cannot be pulled",
         "imagePullSecret",
     ),
+    ("pod j-0 (5) is not allowed to use ResourceClaim gpu (8)", "gpu is not reserved for it", "Delete j-0"),
     (
         'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) old-0',
         "volume pvc-1 is still attached to another node",

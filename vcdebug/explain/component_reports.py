@@ -102,6 +102,10 @@ Create {kind} {name} in namespace {namespace}, or correct the pod template.
 (?:pull|pulling) image "(?P<name>[^"]+)"
 image {name} cannot be pulled
 Correct image {name}, or give the pods an imagePullSecret of its registry.
+pod (?P<pod>\S+) \(\S+\) is not allowed to use ResourceClaim (?P<claim>\S+)
+ResourceClaim {claim} is not reserved for it
+Delete {pod}: the scheduler reserves its claims as it binds it (not with a nodeName in the template), if its
+  ClusterRole lets it update resourceclaims/status.
 Multi-Attach error for volume "(?P<name>[^"]+)"
 volume {name} is still attached to another node
 End the pod that uses volume {name} on the other node: kubectl get volumeattachments

@@ -36,9 +36,12 @@ from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 FOREIGN_GANGS: Final = (
-    "scheduling.x-k8s.io/pod-group pod-group.scheduling.sigs.k8s.io/name pod-group.scheduling.sigs.k8s.io "
-    "gang.scheduling.koordinator.sh/name kueue.x-k8s.io/pod-group-name"
-).split()
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io/name",
+    "pod-group.scheduling.sigs.k8s.io",
+    "gang.scheduling.koordinator.sh/name",
+    "kueue.x-k8s.io/pod-group-name",
+)
 """Labels and annotations that name a gang for other schedulers."""
 MIN_MEMBER: Final = "scheduling.volcano.sh/group-min-member"
 TASK_SPEC: Final = "volcano.sh/task-spec"

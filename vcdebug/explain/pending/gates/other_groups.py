@@ -298,7 +298,7 @@ def _replicas_by_owner(recording: Recording) -> Mapping[tuple[str, str], Mapping
 
 
 def _applications_of(pod: Pod) -> list[str]:
-    """The pod's group for another scheduler, its owners, and its LeaderWorkerSet; without any, the application that its labels name."""
+    """The pod's group for another scheduler, its owners and LeaderWorkerSet; else the application of its labels."""
     labels = (pod.labels.get(key) for key in _APP_LABELS)
     app = next((f"{_LABELLED}{label}" for label in labels if label), "")
     replicated = [f"{_REPLICA_KIND} {label}" for label in (pod.labels.get(_REPLICA_LABELS[0]),) if label]

@@ -196,3 +196,27 @@ def test_a_node_without_cards_needs_no_device_plugin_where_another_node_has_some
     assert registered is ("2 asked, n1 has 1 card" in found.full_text)
     assert lacks.format("n2") not in found.full_text
     assert not any("Run Volcano's own device plugin on n2" in words for words in found.advice_texts)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("gpu-a,10,1000,NVIDIA-A,true:", "describes a card in 5 fields, fewer than the 6 that v1.12.2 reads"),
+        (
+            "gpu-a,10,1000,100,NVIDIA-A,0,true,hami-core:",
+            "1 card: type 100, which the node's device plugin states, has no NVIDIA in it",
+        ),
+        ("gpu-a,10,1000,NVIDIA-A,true,hami-core:", ""),
+    ],
+)
+def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_unreadable(
+    line: str, told: str
+) -> None:
+    registered, waits = cards(1), asking("j-0", memory="500")
+    notes = {"register": line, "handshake": "Reported 2026-10-31 23:59:50"}
+    registered["metadata"]["annotations"] = {f"volcano.sh/node-vgpu-{key}": text for key, text in notes.items()}
+    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "500"}
+    waits["spec"]["containers"] = [{"name": "c", "resources": {"limits": limits, "requests": {"cpu": "1"}}}]
+    found = why(snapshot_at_release(sharing(registered, pod_group("j"), waits), "v1.12.2"))
+    assert found.scheduled is (told == "")
+    assert told in found.full_text

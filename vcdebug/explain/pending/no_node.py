@@ -204,7 +204,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
             reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar, provider = find_similar_resource(snapshot, name)
+            similar, provider = find_similar_resource(snapshot, name, [*request.resource_names()])
             silent = [*silent_device_plugins(snapshot, name)]
             misspelt = [f"Did you mean {similar}, which {provider} provides?"] if similar else []
             facts, repair = [*(one.fact for one in silent), *misspelt, *facts], [one.advice for one in silent]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -210,13 +210,19 @@ def format_requirement(requirement: Requirement) -> str:
     return f"{requirement.key} {requirement.operator} {values}"
 
 
-def find_similar_resource(snapshot: Snapshot, name: str) -> tuple[str, str]:
-    """(resource most similar to one that no node has, a node that states it); empty if none is similar."""
+def find_similar_resource(snapshot: Snapshot, name: str, asked: Collection[str]) -> tuple[str, str]:
+    """(resource most similar to one that no node has, a node that states it); empty if none is similar but those
+    that are asked too.
+    """
     # As nodes state them: of the resources of a device plugin the scheduler keeps only some.
     stated = ((name_of(node), status_of(node).get("allocatable") or {}) for node in snapshot.objects_of("Node"))
     # Device names have a domain; cpu and memory are never a misspelt device.
     providers = {each: node for node, amounts in stated for each, amount in amounts.items() if "/" in each and amount}
-    closest = _closest_name((name,), [each for each in providers if each != name])
+    domain, _, device = name.partition("/")
+    # In one domain the devices are compared: a long domain makes any two of them look alike.
+    alike = {each.removeprefix(f"{domain}/"): each for each in providers if each not in asked}
+    inside = _closest_name((device,), [each for each in alike if "/" not in each])
+    closest = alike.get(inside or _closest_name((name,), [each for each in alike if "/" in each]), "")
     return closest, providers.get(closest, "")
 
 

@@ -17,8 +17,15 @@ from vcdebug.model.devices.cards import MIG_MODE, Card, CardSharing
 from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION, VgpuLedger, misfit_reason
-from vcdebug.model.devices.vgpu_annotations import MEMORY_SHORT, WHOLE_CARD, CardFilter, ContainerRequest, requests_of
+from vcdebug.model.devices.vgpu import REGISTER_ANNOTATION, REGISTER_FIELDS, VgpuLedger, misfit_reason
+from vcdebug.model.devices.vgpu_annotations import (
+    MEMORY_SHORT,
+    NVIDIA,
+    WHOLE_CARD,
+    CardFilter,
+    ContainerRequest,
+    requests_of,
+)
 from vcdebug.model.names import NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
@@ -117,7 +124,11 @@ def _card_state(card: Card, request: ContainerRequest, criteria: CardFilter, sha
 
 def _card_misfit(card: Card, request: ContainerRequest, criteria: CardFilter, sharing: CardSharing) -> str:
     if not criteria.accepts_card(card.uuid, card.kind):
-        return NO_CARD
+        return (
+            NO_CARD
+            if NVIDIA in card.kind
+            else f"type {card.kind}, which the node's device plugin states, has no {NVIDIA} in it"
+        )
     memory = request.memory_on(card.memory)
     shortage = "" if sharing.try_add_pod(card, memory) is not None else NO_INSTANCE
     return misfit_reason(card, request, memory, criteria.group) or shortage
@@ -194,6 +205,7 @@ CARD_REFUSALS: Final = ("hami-vgpuDeviceSharing error", "no ascend device availa
 def find_card_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes with too few cards, requests for parts that no node provides, and nodes without a suitable card."""
     yield from _unregistered_cards(fits)
+    yield from _short_registers(fits)
     yield from _too_few_cards(fits)
     yield from _parts_of_npus(fits)
     yield from _other_modes(fits)
@@ -226,6 +238,20 @@ def _unregistered_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
             f"{node.name} lacks annotation {REGISTER_ANNOTATION}, which Volcano's own device plugin writes{instead}",
             (Advice.from_outside(words, AdviceHarm.CLUSTER)._replace(repairs=repairs),),
         )
+
+
+def _short_registers(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes of which an older device plugin describes the cards in fewer fields than are read."""
+    release = fits.view.recording.snapshot.release.display_name()
+    for node in [fits.view.session.nodes[fit.name] for fit in fits.refused_for(NOT_INITIALIZED)]:
+        entries = annotations_of(node.manifest).get(REGISTER_ANNOTATION, "").split(":")
+        fields = min((entry.count(",") + 1 for entry in entries if "," in entry), default=REGISTER_FIELDS)
+        if fields < REGISTER_FIELDS:
+            stated = f"{REGISTER_ANNOTATION} of {node.name} describes a card in {fields} fields"
+            words = f"Run a version of Volcano's device plugin for this release on {node.name}."
+            advice = Advice.from_outside(words, AdviceHarm.CLUSTER).as_repair()
+            fewer = f"fewer than the {REGISTER_FIELDS} that {release} reads"
+            yield ConstraintFailure(f"{stated}, {fewer}, so the node has no card", (advice,))
 
 
 def _counted_cards(node: NodeInfo) -> str:

@@ -145,11 +145,11 @@ def _is_reported_label(key: str) -> bool:
 
 def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes to run the device plugin of a device that no node reports, on the node with most other devices."""
-    for resource in fix.resources_of(situation.pending_pods):
+    for resource in (asked := fix.resources_of(situation.pending_pods)):
         if "/" not in resource or not is_offered_nowhere(situation, resource):
             continue
         # Two device plugins would offer the same devices twice.
-        if find_similar_resource(situation.snapshot, resource)[0]:
+        if find_similar_resource(situation.snapshot, resource, asked)[0]:
             continue
         devices_by_node = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
         name, devices = max(devices_by_node, key=lambda entry: len(entry[1]), default=("", []))
@@ -178,7 +178,10 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
     # No node can be bought that has a misspelt device.
-    if any(is_offered_nowhere(situation, one) and find_similar_resource(situation.snapshot, one)[0] for one in larger):
+    if any(
+        is_offered_nowhere(situation, one) and find_similar_resource(situation.snapshot, one, [*larger])[0]
+        for one in larger
+    ):
         return
     missing = _missing_labels(situation, model)
     labels = {} if any(map(_is_reported_label, missing)) else missing
@@ -214,12 +217,11 @@ def _missing_amounts(situation: fix.FixSituation, model: Manifest) -> dict[str, 
 
 def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
     """The most suitable node, regardless of its free room; None without nodes."""
-    needed, tasks = (
-        fix.resources_of(situation.pending_pods),
-        () if situation.job is None else situation.job.tasks.values(),
-    )
-    pending = next((task for task in tasks if task.status is TaskStatus.PENDING), None)
-    refusing = () if pending is None else ask_predicates_now(situation.recording, pending)[0]
+    recording, needed = situation.recording, fix.resources_of(situation.pending_pods)
+    tasks = () if situation.job is None else situation.job.tasks.values()
+    pending = [task for task in tasks if task.status is TaskStatus.PENDING][:1]
+    searches = [ask_predicates_now(recording, task)[0] for task in pending]
+    refusing = {recording.node_names[row] for codes in searches for row in codes.nonzero()[0].tolist()}
 
     def suitability(node: Manifest) -> tuple[int, int, bool, float]:
         """A sort key: few missing labels, number of needed resources, no other reason to refuse the pod, and cpu."""

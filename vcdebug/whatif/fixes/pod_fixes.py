@@ -38,6 +38,7 @@ from vcdebug.snapshot.manifest import (
     object_in,
     object_list,
     spec_of,
+    status_of,
 )
 from vcdebug.whatif.fixes import FixCauses, fix
 from vcdebug.whatif.fixes.job_fixes import propose_reserving_fixes
@@ -195,15 +196,15 @@ def _requested_units(container: JsonObject, resource: str) -> int:
 
 
 def is_offered_nowhere(situation: fix.FixSituation, resource: str) -> bool:
-    """Whether no node has any of a resource."""
-    return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
+    """Whether no node of the session states any of a resource, of which the scheduler may count none."""
+    nodes = (one for one in situation.snapshot.objects_of("Node") if name_of(one) in situation.recording.session.nodes)
+    return not any(fix.known_amounts(status_of(node).get("allocatable")).get(resource, 0) > 0 for node in nodes)
 
 
 def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes that rename or drop a request for a resource that no node has."""
-    for resource in fix.resources_of(situation.pending_pods):
-        if not is_offered_nowhere(situation, resource):
-            continue
+    asked = fix.resources_of(situation.pending_pods)
+    for resource in (one for one in asked if is_offered_nowhere(situation, one)):
         pods = [pod for pod in situation.pending_pods if situation.total_request([pod], resource)]
         stated = {
             f"Pod/{pod.key}:spec.{field}[{index}].resources.{part}": amounts[resource]
@@ -217,7 +218,7 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
         if group is not None and resource in (group.min_resource_list or ()):
             stated[f"{situation.group_path}:spec.minResources"] = (group.min_resource_list or {})[resource]
         edits = [f"{path}{field_step(resource)}-" for path in stated]
-        similar, node = find_similar_resource(situation.snapshot, resource)
+        similar, node = find_similar_resource(situation.snapshot, resource, asked)
         if similar:
             renamed = [f'{path}{field_step(similar)}="{amount}"' for path, amount in stated.items()]
             words = f"{count_noun(len(pods), 'pod')}: request {similar} instead of {resource} ({node} provides it)"

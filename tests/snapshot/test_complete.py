@@ -9,7 +9,7 @@ import pytest
 from tests.builders import snapshot_from_objects
 from tests.snapshot.manifests import cluster
 from vcdebug.snapshot.loader import load_snapshot
-from vcdebug.snapshot.manifest import name_of
+from vcdebug.snapshot.manifest import annotations_of, name_of
 from vcdebug.snapshot.snapshot import Manifest
 
 CLASSES: list[Manifest] = [
@@ -125,3 +125,20 @@ def test_objects_of_a_cluster_are_unchanged_except_root_queue_and_copied_limits(
     assert plain.objects_of("Node") == done.objects_of("Node")
     assert plain.objects_of("PodGroup") == done.objects_of("PodGroup")
     assert ["research", "default", "root"] == [queue["metadata"]["name"] for queue in done.objects_of("Queue")]
+
+
+@pytest.mark.parametrize(
+    ("phase", "volume", "bound"), [("Bound", "pv-1", True), ("Pending", "pv-1", False), ("Bound", "", False)]
+)
+def test_a_bound_claim_has_the_annotation_without_which_the_scheduler_takes_it_as_unbound(
+    phase: str, volume: str, bound: bool
+) -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "default"},
+        "spec": {"volumeName": volume},
+        "status": {"phase": phase},
+    }
+    (filled,) = completed(claim)["PersistentVolumeClaim"]
+    assert bound is (annotations_of(filled).get("pv.kubernetes.io/bind-completed") == "yes")

@@ -6,10 +6,19 @@ Upstream: webhooks, and the API server's defaulting.
 import re
 from collections.abc import Iterable, Mapping
 
+from vcdebug.kube.listers import BIND_COMPLETED
 from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import HIERARCHY_KEY, HIERARCHY_WEIGHTS_KEY, QUEUE_ANNOTATION, annotations_of, name_of
+from vcdebug.snapshot.manifest import (
+    HIERARCHY_KEY,
+    HIERARCHY_WEIGHTS_KEY,
+    QUEUE_ANNOTATION,
+    annotations_of,
+    name_of,
+    spec_of,
+    status_of,
+)
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 DEFAULT_NAMESPACE = "default"
@@ -34,6 +43,10 @@ def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[s
     priorities = _PriorityAdmission(objects.get("PriorityClass", []))
     for pod in objects.get("Pod", ()):
         _complete_pod(pod, priorities)
+    for claim in objects.get("PersistentVolumeClaim", ()):
+        if spec_of(claim).get("volumeName") and status_of(claim).get("phase") == "Bound":
+            # As the controller that binds the claim does; the scheduler takes a claim without it as unbound.
+            claim["metadata"]["annotations"] = {BIND_COMPLETED: "yes", **annotations_of(claim)}
     for node in objects.get("Node", ()):
         status = _get_part(node, "status")
         if status.get("capacity") and status.get("allocatable") is None:

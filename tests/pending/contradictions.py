@@ -18,6 +18,7 @@ NO_EVICTION = ("No pod is evicted", "No evictions")
 PLACED = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 WAITS = (TaskStatus.PENDING, TaskStatus.PIPELINED)
 NOUGHT = re.compile(r"(?<![\d.])0 (short|over|more pods|pods? at the same time)")
+MET = re.compile(r"has its minMember \((\d+) ready, (\d+) pipelined, minMember (\d+)\)")
 KINDS: tuple[tuple[str, type[Event], str], ...] = (
     (r"^\S+ commits ", StatementEvent, "commit"),
     (r"^\S+ (discards|rolls back) ", StatementEvent, "discard"),
@@ -167,8 +168,12 @@ def _releasing(recording: Recording, own: set[str]) -> bool:
 
 
 def _sums(finding: Finding) -> Iterator[str]:
-    """Yield dimensions in which short is not request - nearest."""
+    """Yield dimensions in which short is not request - nearest, and a minimum that is claimed to be met."""
     numbers = finding.numbers
+    if met := MET.search(finding.sentence):
+        ready, waiting, minimum = map(int, met.groups())
+        if ready + waiting < minimum:
+            yield f"{ready} + {waiting} pods are below the minimum of {minimum}"
     for name, number in numbers.items():
         figure, _, dimension = name.partition(".")
         request, nearest = numbers.get(f"request.{dimension}"), numbers.get(f"nearest.{dimension}")

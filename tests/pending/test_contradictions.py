@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.pending.contradictions import contradictions, differing_in_survey, missing_in_survey
+from tests.pending.situations import BOTH, conf, nodes, of, running, wanted
 from tests.recorded import BUNDLED, bundled
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS, asked
@@ -15,6 +16,7 @@ from vcdebug.explain.pending.explanation import Survey, explain_by_name
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n"
 
@@ -42,6 +44,7 @@ WRONG = (
     ("has a place in this cycle. No pod is evicted", "is evicted for it"),
     ("has a place, since {victim} was Releasing before this cycle", "was not Releasing"),
     ("is Pending: 1 cpu is free (0 short)", "nought"),
+    ("is Pending: it has its minMember (0 ready, 0 pipelined, minMember 1)", "below the minimum"),
 )
 
 
@@ -105,3 +108,18 @@ def test_no_rejection_is_claimed_where_a_reservation_was_refused() -> None:
         step.state,
         step.text,
     )
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.12.2", "v1.13.2", "master"])
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_starving_job_that_no_node_can_hold_is_not_said_to_have_its_minimum(release: str, apart: bool) -> None:
+    """Older preempt tries its pods in the phase within jobs, of another queue, where every node refuses them."""
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+    rule = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}} if apart else {}
+    held = running("a", "n1", 2, queue="qa")
+    for one in held[1:]:
+        one["metadata"]["labels"] = {"app": "db"}
+    queues = [queue("qa"), queue("qb")]
+    objects = of(queues, nodes("n1"), held, wanted(queue="qb", affinity=rule))
+    recording = replay_cycle(snapshot_at_release(cluster(objects, conf=conf(BOTH)), release))
+    assert [] == contradictions_in(recording)

@@ -160,8 +160,9 @@ def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFi
     # Older preempt loses a job's tasks to the phase within jobs of another queue, which is then all that it tried.
     starves = any(event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream))
     tried = [visit for visit in view.visits_of(action) if visit.tries] if starves else []
-    if tried and (gate := _visited_gate(view, tried[-1], task, fits)) is not None:
-        return [gate]
+    if tried:
+        gate = _visited_gate(view, tried[-1], task, fits)
+        return [] if gate is None else [gate]
     finding = queue_limits.overused_finding(view, action)
     if finding is None and view.unplaced_tasks:
         finding = turns_ended_finding(view, action, task)

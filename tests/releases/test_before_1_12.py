@@ -1,5 +1,7 @@
 """Effects of the older forms of changes before v1.12, on the clusters made for them."""
 
+import re
+
 import pytest
 
 from tests.builders import conf_of, metadata, node, pod_group, pods, queue
@@ -171,6 +173,19 @@ def message_of(snapshot: Snapshot) -> str | None:
 def test_explain_names_the_older_rule_without_a_condition(change: str, job: str, said: str) -> None:
     older = both(change)[1]
     assert said in explain_by_name(older, job).sentence
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.11.2"])
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_node_that_refuses_the_volumes_once_it_was_chosen_is_named_in_each_older_release(
+    release: str, nodes: int
+) -> None:
+    """Whether the placement is undone, or never comes to an operation; scoring did not fail."""
+    snapshot = volume_elsewhere()
+    snapshot.objects["Node"] += [node(f"m{number}") for number in range(1, nodes)]
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    assert re.search(r": [nm]1 was chosen for j-0 and then refused it\.$", found.sentence)
+    assert f"{release} checks volumes only then; the pod's condition gives no reason." == found.dominant.facts[0]
 
 
 @pytest.mark.parametrize("actions", ["backfill", "allocate, backfill"])

@@ -52,7 +52,7 @@ from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import SCORES_DROPPED
-from vcdebug.framework.record import UNALLOCATE_OP, OpEvent
+from vcdebug.framework.record import UNALLOCATE_OP, BestEvent, OpEvent
 from vcdebug.model.cluster import is_not_ready
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_claims import csi_drivers
@@ -92,12 +92,18 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
     if not passes:
         return None
     seq, event = passes[-1]
-    operations = [(s, e) for attempt in attempts for s, e in attempt.events if isinstance(e, OpEvent) and s > seq]
+    later = [(number, one) for attempt in attempts for number, one in attempt.events if number > seq]
+    operations = [(number, one) for number, one in later if isinstance(one, OpEvent)]
     if operations and (operations[-1][1].op, operations[-1][1].task) == (UNALLOCATE_OP, task.key):
-        return _refused_placement_finding(view, task, *operations[-1])
+        return _refused_placement_finding(view, task, operations[-1][0], operations[-1][1].node)
+    notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
+    chosen = [NodeName(one.name) for _, one in later if isinstance(one, BestEvent) and one.name]
+    if len(event.feasible) == 1:
+        chosen = [view.recording.node_names[event.feasible.item(0)]]
+    if chosen and not notes and _has_volumes_checked_late(view, task):
+        return _refused_placement_finding(view, task, seq, chosen[-1])
     feasible = count_noun(len(event.feasible), "node")
     reason = f"scoring failed for {task.name}, which fits {feasible}"
-    notes = [note.text for note in view.recording.notes if (note.code, note.seq) == (SCORES_DROPPED, seq)]
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
     text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
     evidence = (Evidence(seq, f"{feasible} pass; no best node follows"),)
@@ -116,19 +122,24 @@ def filters_are_off(conf: SchedulerConf) -> bool:
     return any(not option.is_enabled(PREDICATE.switches) for option in conf.options_of(PREDICATES))
 
 
-def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, operation: OpEvent) -> Finding:
+def _has_volumes_checked_late(view: JobView, task: TaskInfo) -> bool:
+    """Whether the release compares the pod's volumes with a node only once it has chosen it."""
+    is_older = view.recording.snapshot.release.has_older_form(VOLUMES_AT_ALLOCATION)
+    return is_older and bool(task.pod.spec.get("volumes"))
+
+
+def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, node: NodeName) -> Finding:
     """The finding if the chosen node's placement was refused, which the pod's condition does not mention."""
-    release, has_volumes = view.recording.snapshot.release, bool(task.pod.spec.get("volumes"))
-    by_volumes = has_volumes and release.has_older_form(VOLUMES_AT_ALLOCATION)
+    release, by_volumes = view.recording.snapshot.release, _has_volumes_checked_late(view, task)
     without_filters = filters_are_off(view.recording.conf) and not by_volumes
     reason = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
     reason = NEEDS_FILTERS if without_filters else reason
     facts = (f"{reason}; the pod's condition gives no reason.",)
-    evidence = (Evidence(seq, f"the placement of {task.name} on {operation.node} is undone"),)
-    text = f"Check that {operation.node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
-    text = text if by_volumes else f"Check what {operation.node} lacks for {task.name}."
+    evidence = (Evidence(seq, f"no placement of {task.name} on {node} remains"),)
+    text = f"Check that {node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
+    text = text if by_volumes else f"Check what {node} lacks for {task.name}."
     advice = (Advice.cluster_admin(FILTERS_ON) if without_filters else Advice.for_owner(text),)
-    verdict = f"{operation.node} was chosen for {task.name} and then refused it"
+    verdict = f"{node} was chosen for {task.name} and then refused it"
     return view.pending(Cause.MIXED, verdict, {}, evidence, advice, facts=facts)
 
 

@@ -10,6 +10,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.cli.reports.contents import inspect_snapshot
 from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.framework.record import PanicEvent
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report, find_crash
@@ -192,3 +193,9 @@ def test_queues_in_a_circle_are_a_problem_and_named_to_their_jobs(names: tuple[s
     recording = replay_cycle(in_circle(*names, job="a"))
     assert [said] == [one.what for one in input_problems(recording) if one.field == "spec.parent"]
     assert said.removeprefix("queue") in explain_by_name(recording, "default/j").full_text
+
+
+@pytest.mark.parametrize(("plugin", "removed"), [("drf", True), ("predicates", False)])
+def test_no_panic_is_avoided_by_a_scheduler_without_predicates(plugin: str, removed: bool) -> None:
+    event = PanicEvent("nil", (f"plugins/{plugin}.OnSessionOpen", "actions/allocate.Execute"), (("Pod", "a"),), "")
+    assert removed is crash_change(event).startswith("take plugin")

@@ -220,3 +220,8 @@ def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_
     found = why(snapshot_at_release(sharing(registered, pod_group("j"), waits), "v1.12.2"))
     assert found.scheduled is (told == "")
     assert told in found.full_text
+    older = why(snapshot_at_release(sharing(registered, pod_group("j"), waits), "v1.14.2"))
+    assert (older.cause_code == "panic") is told.startswith("describes")
+    assert older.cause_code != "panic" or older.advice_texts[0].startswith(
+        "Upgrade Volcano (v1.15.0: #5290), or correct"
+    )

@@ -14,7 +14,7 @@ from vcdebug.kube.node_view import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup
-from vcdebug.plugins import GANG, NUMA_AWARE
+from vcdebug.plugins import GANG, NUMA_AWARE, PREDICATES
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_steps import SessionStep
 from vcdebug.recording.writes import ClusterWrite, api_writes, pod_group_changes
@@ -258,6 +258,7 @@ def crash_change(event: PanicEvent) -> str:
     if event.change:
         return event.change
     plugin = next((name.removeprefix(_PLUGINS).partition("/")[0] for name in event.calls if _PLUGINS in name), "")
-    if plugin:
+    # Without predicates a scheduler places pods on nodes that refuse them.
+    if plugin and plugin.partition(".")[0] != PREDICATES:
         return f"take plugin {plugin.partition('.')[0]} out of the configuration"
     return "remove or repair these objects" if event.objects else "remove what makes it panic"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
-from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.gomath import SHORT_INTEGER, int_div
 from vcdebug.model.devices import ReleaseOutcome, whole_limit
 from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
@@ -249,6 +249,12 @@ def _largest_limit(pod: Pod, name: str) -> int:
     return max([total, *first, 0])
 
 
+_FIXED: Final = f"{', '.join(changes.NIL_LEDGER_ASKED.fixed_in)}: {changes.NIL_LEDGER_ASKED.pull}"
+UNREGISTERED_CHANGE: Final = (
+    f"upgrade Volcano ({_FIXED}), or correct what the node's device plugin registers: it has no card"
+)
+
+
 class NilLedger:
     """The nil ledger of a node without cards; most calls panic. Upstream: api/node_info.setNodeOthersResource."""
 
@@ -272,7 +278,7 @@ class NilLedger:
     def allocate(self, pod: Pod) -> str | None:
         """Upstream: plugins/predicates.OnSessionOpen."""
         if self._is_called:
-            raise SchedulerPanic(NIL_POINTER_TEXT)
+            raise blame_objects(SchedulerPanic(NIL_POINTER_TEXT), (), UNREGISTERED_CHANGE)
         return None
 
     def release(self, pod: Pod) -> ReleaseOutcome:

@@ -84,7 +84,6 @@ def _merge_selectors(pairs: dict[str, str], kind: str, selector: manifest.Json) 
 
 
 STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
@@ -139,7 +138,7 @@ def not_owner_text(claim: Manifest, pod: Pod) -> str:
 
 def is_fully_bound(claim: Manifest) -> bool:
     """Whether the claim has a volume and its binding is complete."""
-    return bool(manifest.spec_of(claim).get("volumeName")) and BIND_COMPLETED in manifest.annotations_of(claim)
+    return bool(manifest.spec_of(claim).get("volumeName")) and manifest.BIND_COMPLETED in manifest.annotations_of(claim)
 
 
 def not_found_text(resource: str, name: str) -> str:

@@ -6,11 +6,11 @@ Upstream: webhooks, and the API server's defaulting.
 import re
 from collections.abc import Iterable, Mapping
 
-from vcdebug.kube.listers import BIND_COMPLETED
 from vcdebug.releases.queues import CAPACITY_TREE_ABSENT
 from vcdebug.snapshot.gathered_objects import GatheredObjects
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import (
+    BIND_COMPLETED,
     HIERARCHY_KEY,
     HIERARCHY_WEIGHTS_KEY,
     QUEUE_ANNOTATION,

@@ -1,16 +1,17 @@
 """The cost of explaining all jobs grows with the cluster, not with its square."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from cProfile import Profile
 from functools import partial
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import pytest
 
 from tests.bench.growth import SHAPES, write
-from tests.builders import cluster, node, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
@@ -51,21 +52,58 @@ def test_twice_the_count_takes_each_function_of_an_explanation_about_twice_the_c
     assert {} == {name: (few, many) for name, (few, many) in grown.items() if few >= OFTEN}
 
 
-def _tainted_nodes(nodes: int, jobs: int) -> Snapshot:
-    """Full nodes, half of them tainted, and Pending jobs with three different requests."""
+def _crowded(nodes: int, jobs: int, **wish: Any) -> Snapshot:
+    """Full nodes, half of them tainted, and Pending jobs with three different requests and the same wish."""
     taint = [{"key": "gpu", "value": "a", "effect": "NoSchedule"}]
     full = [node(f"n{number}", cpu="2", taints=taint if number % 2 else []) for number in range(nodes)]
     running = [pods(f"r{number}", 1, cpu="2", on=f"n{number}") for number in range(nodes)]
     groups = [pod_group(f"r{number}", phase="Running") for number in range(nodes)]
-    waiting = [(pod_group(f"w{number}"), pods(f"w{number}", 1, cpu=f"{number % 3 + 1}")) for number in range(jobs)]
+    waiting = [
+        (pod_group(f"w{number}"), pods(f"w{number}", 1, **{"cpu": f"{number % 3 + 1}", **wish}))
+        for number in range(jobs)
+    ]
     return cluster(*full, *groups, *running, *(part for pair in waiting for part in pair))
 
 
-def test_a_further_job_costs_no_more_calls_in_a_cluster_with_twice_the_nodes() -> None:
+_NEAR = {
+    "requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"volcano.sh/job-name": "r1"}}}
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {},
+        {"cpu": "99"},
+        {"requests": {"cpu": "1", "nvidia.com/gpu": "1"}},
+        {"nodeSelector": {"zone": "a"}},
+        {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+        {"affinity": {"podAffinity": _NEAR}},
+    ],
+    ids=["room", "size", "device", "label", "claim", "podAffinity"],
+)
+def test_a_further_job_costs_no_more_calls_in_a_cluster_with_twice_the_nodes(wish: Mapping[str, Any]) -> None:
     """Jobs of a few templates share what they ask of the nodes; each asked every node for itself."""
     costs = []
     for nodes in (100, 200):
-        recordings = [replay_cycle(_tainted_nodes(nodes, jobs)) for jobs in (20, 40)]
+        recordings = [replay_cycle(_crowded(nodes, jobs, **wish)) for jobs in (20, 40)]
         few, many = (_calls_in(partial(survey_jobs, recording)).total() for recording in recordings)
         costs.append(many - few)
     assert costs[1] < 1.3 * costs[0]
+
+
+def test_a_further_job_that_is_not_admitted_costs_no_more_calls_for_twice_the_inqueue_jobs() -> None:
+    costs = []
+    for inqueue in (50, 100):
+        groups = [pod_group(f"i{number}", min_resources={"cpu": "1"}) for number in range(inqueue)]
+        sizes = []
+        for jobs in (20, 40):
+            waiting = [pod_group(f"w{n}", phase="Pending", min_resources={"cpu": "50"}) for n in range(jobs)]
+            recording = replay_cycle(
+                cluster(node("n1", cpu="60"), *groups, *waiting, conf=conf_of("overcommit gang", actions="enqueue"))
+            )
+            sizes.append(_calls_in(partial(survey_jobs, recording)).total())
+        costs.append(sizes[1] - sizes[0])
+    assert costs[1] < 1.6 * costs[0]

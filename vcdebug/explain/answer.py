@@ -202,6 +202,11 @@ class Evidence(NamedTuple):
     text: str
 
 
+def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
+    """The proof of a rejection."""
+    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
+
+
 def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
     """Evidence of one event; empty if `seq` is None."""
     return (Evidence(seq, text),) if seq is not None else ()

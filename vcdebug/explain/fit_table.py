@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple, get_args, overload
 import numpy as np
 from msgspec import Struct
 
+from vcdebug.amount_text import join_first_names
 from vcdebug.explain.predicate_reasons import reasons_text
 from vcdebug.grouping import Histogram, group_by_key
 from vcdebug.model.fit_errors import POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
@@ -75,7 +76,7 @@ class FitTable:
         self._codes: Codes = np.zeros(count, dtype=np.uint16)
         sizes = [_allocatable_column(recording, name) for name in self._request]
         rooms = [_future_column(recording, seq, name) for name in self._request]
-        is_small = np.zeros(count, dtype=bool)
+        self._is_small = is_small = np.zeros(count, dtype=bool)
         for amount, size in zip(self._request.values(), sizes, strict=True):
             is_small |= is_short(amount, size)
         self._missing: dict[str, FloatArray] = {}
@@ -136,9 +137,13 @@ class FitTable:
         codes = np.unique(self._codes[self.rows]).tolist()
         return {code: self._recording.reason_table.statuses_of(code) for code in codes if code}
 
-    def refused_for(self, text: str) -> FitRows:
-        """Nodes that predicates refuse with a reason that contains this text."""
-        codes = [code for code, statuses in self.statuses.items() if any(text in one.reason for one in statuses)]
+    def refused_for(self, *texts: str) -> FitRows:
+        """Nodes that predicates refuse with a reason that contains one of these texts, whatever the case."""
+        lowered = {code: [one.reason.lower() for one in statuses] for code, statuses in self.statuses.items()}
+        wanted = [text.lower() for text in texts]
+        codes = [
+            code for code, reasons in lowered.items() if any(one in reason for reason in reasons for one in wanted)
+        ]
         return self.select_where(np.isin(self._codes, codes)) if codes else FitRows(self, self.rows[:0])
 
     @cached_property
@@ -184,6 +189,17 @@ class FitTable:
         _, examples, groups = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         return FitRows(self, rows[examples]), groups.reshape(-1)
 
+    @property
+    def is_too_large(self) -> bool:
+        """Whether every node is too small for the request, and there are nodes."""
+        return len(self.rows) > 0 and bool(self._is_small[self.rows].all())
+
+    def largest_node(self, name: str) -> tuple[float, NodeName]:
+        """The largest allocatable amount of a dimension, and the first node with it."""
+        sizes = _allocatable_column(self._recording, name)[self.rows]
+        largest = int(sizes.argmax())
+        return sizes.item(largest), self.node_names[self.rows.item(largest)]
+
     def lacked(self, nodes: FitRows) -> list[str]:
         """The dimensions of which some of these nodes lack room."""
         return [name for name, lacks in self._lacks.items() if lacks[nodes.rows].any()]
@@ -211,6 +227,11 @@ class FitRows(Sequence[NodeFit]):
     def names(self) -> Iterator[NodeName]:
         """The names of the nodes."""
         return (self._table.node_names[row] for row in self.rows.tolist())
+
+    @property
+    def joined_names(self) -> str:
+        """The first names, and the number of further ones."""
+        return join_first_names(self.names, len(self))
 
     def intersect(self, rows: IntArray) -> FitRows:
         """Those of the nodes that are in these rows."""

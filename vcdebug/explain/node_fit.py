@@ -26,7 +26,9 @@ from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.grouping import Histogram
+from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup
 from vcdebug.kube.node_view import CycleState
+from vcdebug.kube.selector import Selector
 from vcdebug.model.fit_errors import ERROR, SHORTAGE_PREFIX, FitStatus
 from vcdebug.model.names import Codes, IntArray, NodeName, Seq, TaskKey
 from vcdebug.model.node import NodeInfo
@@ -115,9 +117,9 @@ class NodeFits:
         """Nodes that fail in one of these ways."""
         return self.table.of_kind(*kinds)
 
-    def refused_for(self, reason: str) -> FitRows:
-        """Nodes that predicates refuse with a reason that contains this text."""
-        return self.table.refused_for(reason)
+    def refused_for(self, *texts: str) -> FitRows:
+        """Nodes that predicates refuse with a reason that contains one of these texts, whatever the case."""
+        return self.table.refused_for(*texts)
 
     @property
     def free_nodes(self) -> FitRows:
@@ -296,3 +298,47 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
                 task.status, task.node_name = state
             by_node.setdefault(state.node, []).append(task)
     return by_node
+
+
+class TasksByDomain:
+    """Tasks that match an affinity term, by topology domain."""
+
+    def __init__(self, recording: Recording, seq: Seq, term: AffinityTerm) -> None:
+        self._key = term.topology_key
+        self._nodes = recording.session.nodes
+        self._on_node: dict[NodeName, list[TaskInfo]] = {}
+        self._in_domain: dict[str, list[TaskInfo]] = {}
+        by_node = tasks_by_node(recording, seq)
+        for name in (name for name in self._nodes if name in by_node):
+            matching = [task for task in by_node[name] if term.matches_group(label_group(task), None)]
+            self._on_node[name] = matching
+            domain = self._nodes[name].labels.get(self._key)
+            if matching and domain is not None:
+                self._in_domain.setdefault(domain, []).extend(matching)
+
+    def tasks_in_domain(self, name: NodeName) -> Sequence[TaskInfo]:
+        """The tasks in a node's domain; a node without the label is a domain of its own."""
+        domain = self._nodes[name].labels.get(self._key)
+        return self._on_node.get(name, ()) if domain is None else self._in_domain.get(domain, ())
+
+    def tasks_on(self, nodes: FitRows) -> Iterator[TaskInfo]:
+        """The tasks on these nodes."""
+        return (task for name in nodes.names if name in self._on_node for task in self._on_node[name])
+
+
+def tasks_by_domain(recording: Recording, seq: Seq, term: AffinityTerm) -> TasksByDomain:
+    """The tasks that match a term after an event; shared by the jobs of one template."""
+    return _tasks_by_domain(recording, seq, term.topology_key, term.namespaces, term.namespace_selector, term.selector)
+
+
+@per_recording(most=32)
+def _tasks_by_domain(
+    recording: Recording, seq: Seq, key: str, namespaces: tuple[str, ...], namespace_selector: Selector, own: Selector
+) -> TasksByDomain:
+    # Terms are compared by identity, and each pod has its own.
+    return TasksByDomain(recording, seq, AffinityTerm(key, namespaces, namespace_selector, own))
+
+
+def label_group(task: TaskInfo) -> LabelGroup:
+    """What affinity terms read of a task."""
+    return LabelGroup(task.namespace, task.pod.labels, deleting=False)

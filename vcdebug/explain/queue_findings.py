@@ -1,6 +1,6 @@
 """Findings shared by all gates about queue limits: the plugin's checks, a broken queue tree, and advice."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.amount_text import (
@@ -13,7 +13,7 @@ from vcdebug.amount_text import (
     join_names,
     verb_for,
 )
-from vcdebug.explain import queue_index
+from vcdebug.explain import queue_index, stuck_jobs
 from vcdebug.explain.answer import (
     MAX_LINE_LENGTH,
     Advice,
@@ -23,32 +23,28 @@ from vcdebug.explain.answer import (
     Evidence,
     Finding,
     amount_numbers,
-    counts,
-    first_that_fits,
+    rejection_evidence,
 )
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.pending.placement_constraints import silent_device_plugins
+from vcdebug.explain.pending.placement_constraints import find_silent_device_plugin
 from vcdebug.explain.plugins import QuotaExplainer, explainer_for
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
-from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.pod import Pod
-from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.pod_resources import get_pod_resource_request
 from vcdebug.model.queue import ELASTIC, OPEN, ROOT_QUEUE, circle_text
-from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.state_before import sum_resources, sum_smallest
+from vcdebug.recording.state_before import sum_smallest
 from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import GROUP_ANNOTATION, bare_name, group_maker
+from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.workloads import next_pods_of
 
 
@@ -177,19 +173,19 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     limit = first_exceeded(quota_explainer(plugin).admission(view.recording, seq, view.job))
     if not limit.exceeded_dimensions:
         return _unspecified_finding(view, seq, plugin)
-    stuck, lines = stuck_jobs(view, seq, same_queue=True), limit.arithmetic_lines()
+    stuck, lines = stuck_jobs.find_stuck_jobs(view, seq, same_queue=True), limit.arithmetic_lines()
     name, (figure, *source) = limit.first_dimension, _limit_source(view, plugin, limit)
     # Only if these jobs alone exceed the limit; otherwise their end would not admit the job.
-    if stuck and limit.check._replace(total=total_without(view, limit.check.total, stuck)).is_within_limit:
+    if stuck and limit.check._replace(total=stuck_jobs.total_without(view, limit.check.total, stuck)).is_within_limit:
         size = format_named_amount(name, limit.check.limit.get(name))
         words = f"; {figure} of queue {limit.queue}: {size}"
-        return stuck_jobs_finding(view, seq, plugin, stuck, lines, limit.check.limit, words)
+        return stuck_jobs.stuck_jobs_finding(view, seq, plugin, stuck, lines, limit.check.limit, words)
     reason = (
         f"minResources asks {limit.request_of(name)} {name}; queue {limit.queue} has {limit.format_usage(name)} of its "
         f"{figure} {limit.format_limit(name)} allocated or reserved"
     )
     facts = [*source, *_rejection_facts(view, seq, plugin, limit)]
-    facts += earlier_admission_facts(view, seq, name, same_queue=True)
+    facts += stuck_jobs.earlier_admission_facts(view, seq, name, same_queue=True)
     minimum = amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
     cause = Cause.CAPABILITY if plugin == CAPACITY and limit.is_capability else Cause.QUEUE_QUOTA
@@ -255,7 +251,7 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
         return (
             "limit",
             f"No node provides {name}.",
-            *(one.fact for one in silent_device_plugins(view.recording.snapshot, name)),
+            *(one.fact for one in filter(None, [find_silent_device_plugin(view.recording, name)])),
         )
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY and parent and view.session.hierarchy_enabled(plugin):
@@ -298,145 +294,6 @@ def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
         advice = Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
     facts = (f'Scheduler message: "{message}".',) if message else ()
     return view.rejected(Cause.QUEUE_QUOTA, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
-
-
-# Reservations of Inqueue jobs that are not placed
-
-
-def rejection_evidence(seq: Seq, plugin: str) -> tuple[Evidence, ...]:
-    """The proof of a rejection."""
-    return (Evidence(seq, f"{plugin} rejects the PodGroup (JobEnqueueable -1)"),)
-
-
-def stuck_jobs(view: JobView, seq: Seq, *, same_queue: bool) -> list[JobInfo]:
-    """Other jobs that are Inqueue at an event and are not placed when the cycle ends, but reserve their minimum."""
-    phases = view.recording.timeline.state_at(seq).phases
-    # The controller creates the pods of a job that this cycle admitted only afterwards.
-    fresh = {job.uid for job in queue_index.admitted_before(view.recording, seq) if not job.tasks}
-    return [
-        job
-        for uid, job in view.session.jobs.items()
-        if uid != view.job.uid
-        and uid not in fresh
-        and phases[uid] == INQUEUE
-        and job.pod_group.min_resources is not None
-        and (not same_queue or job.queue == view.job.queue)
-        and not job.count_tasks(TaskStatus.BINDING, TaskStatus.PIPELINED)
-        and (not job.is_ready() or queue_index.has_ended(job))
-    ]
-
-
-def earlier_admission_facts(view: JobView, seq: Seq, name: str, *, same_queue: bool) -> tuple[str, ...]:
-    """A sentence about jobs that this cycle admitted before, with what they reserve of a dimension; or empty."""
-    jobs = queue_index.admitted_before(view.recording, seq)
-    reserved = {
-        job.uid: _reserved_by(view, job).get(name) for job in jobs if not same_queue or job.queue == view.job.queue
-    }
-    holders = amount_text.rank_by_amount({uid: amount for uid, amount in reserved.items() if amount > 0})
-    if not holders:
-        return ()
-    listed = amount_text.join_names(f"{uid} {amount_text.format_amount(name, amount)}" for uid, amount in holders)
-    return (f"Admitted before it in this cycle ({name}): {listed}.",)
-
-
-def _reserved_by(view: JobView, job: JobInfo) -> Resource:
-    reserved = reserved_resource(job, ReservationForm.for_release(view.recording.snapshot.release))
-    return reserved if reserved is not None else minimum_without_gated(job)
-
-
-def total_without(view: JobView, total: Resource, stuck: Sequence[JobInfo]) -> Resource:
-    """The counted total without the reservations of these jobs."""
-    result = total.clone()
-    for job in stuck:
-        # Upstream's Sub panics on a negative rest, which rounding can give.
-        result.sub_without_assert(_reserved_by(view, job))
-    return result
-
-
-def _first_stuck_advice(view: JobView, stuck: Sequence[JobInfo], *, is_explained: bool) -> tuple[Advice, ...]:
-    """What to do about the first of these jobs; empty if the answer already says why it is not placed."""
-    leftovers, empty = _leftover_groups(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
-    first = stuck[0]
-    if leftovers:
-        return (Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}."),)
-    if empty:
-        owners = f"the controllers of {join_names(empty)}"
-        return (Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log)."),)
-    if queue_index.has_ended(first):
-        return (Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
-    search = f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}."
-    return () if is_explained else (Advice.from_outside(search),)
-
-
-def _deletion_advice(view: JobView, job: JobInfo, released: str) -> Advice:
-    """Delete a PodGroup with its Pending pods, which it does not own; or its owner, which would make it again."""
-    pods = [task.key for task in job.tasks.values() if task.status is TaskStatus.PENDING]
-    with_pods = f" and its {f'{len(pods)} Pending pods' if len(pods) > 1 else 'Pending pod'}" if pods else ""
-    maker = "" if _leftover_groups(view.recording, [job]) else group_maker(job.pod_group.manifest)
-    is_made = maker and not job.pod_group.is_made_for_pods()
-    what = f"{maker} with its PodGroup {job.uid}" if is_made else f"PodGroup {job.uid}"
-    words = f"Delete {what}{with_pods}; this releases {released}."
-    return Advice.queue_admin(words, f"PodGroup/{job.uid}:-", *(f"Pod/{pod}:-" for pod in pods))
-
-
-def _leftover_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Job without pods that nothing makes again → its owner."""
-    idle = queue_index.find_left_behind(recording, jobs) | queue_index.idle_owners(recording, jobs)
-    return idle | queue_index.replaced_groups(recording, jobs)
-
-
-def _left_behind_facts(view: JobView, stuck: Sequence[JobInfo]) -> tuple[str, ...]:
-    left_behind = queue_index.find_left_behind(view.recording, stuck)
-    if not left_behind:
-        idle = queue_index.idle_owners(view.recording, stuck) | queue_index.replaced_groups(view.recording, stuck)
-        # The name of the PodGroup itself, which has to be deleted, and not that of its workload.
-        return tuple(f"PodGroup {bare_name(job)} belongs to {owner}." for job, owner in list(idle.items())[:2])
-    belongs = "belongs to a ReplicaSet that wants" if len(left_behind) == 1 else "belong to ReplicaSets that want"
-    subject = "They" if 1 < len(left_behind) == len(stuck) else join_names(left_behind)
-    return (f"{subject} {belongs} 0 replicas: {join_names(left_behind.values())}.",)
-
-
-def stuck_jobs_finding(
-    view: JobView,
-    seq: Seq,
-    plugin: str,
-    stuck: Sequence[JobInfo],
-    lines: tuple[str, ...],
-    limit: Resource,
-    limit_words: str = "",
-) -> Finding:
-    """The finding that Inqueue jobs without placed pods reserve the room that the job needs."""
-    minimum, by_job = view.job.get_min_resources(), {job.uid: _reserved_by(view, job) for job in stuck}
-    reserved = sum_resources(by_job.values())
-    # Without the dimension pods, which nearly every minimum counts and which no amount depends on.
-    names = [name for name, value in minimum.items() if value > 0 and reserved.get(name) > 0 and name != PODS]
-    amounts = {uid: amount_text.format_resource(amount, names) for uid, amount in by_job.items()}
-    verbs = ("is", "reserves", "it") if len(stuck) == 1 else ("are", "reserve", "them")
-    state = "Inqueue but not placed" if any(job.tasks for job in stuck) else "Inqueue without pods"
-    if all(map(queue_index.has_ended, stuck)):
-        state = "Inqueue, but all pods have ended"
-    held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
-    listed = [f"{join_names(by_job, shown)} {held_words}{end}" for end in (limit_words, "") for shown in (3, 2, 1)]
-    headlines = [CauseHeadline(view.job.uid, "is not admitted", words) for words in listed]
-    headline = first_that_fits(headlines)
-    without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
-    lasting = bool(queue_index.hopeless_facts(view, stuck))
-    reasons = queue_index.hopeless_facts(view, stuck, lasting=lasting)
-    facts = [*reasons, *_left_behind_facts(view, stuck), without]
-    if all(job.priority < view.job.priority for job in stuck):
-        facts.append(f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.")
-    numbers = {
-        **amount_numbers("minResources", minimum, names),
-        **amount_numbers("held", reserved, names),
-        **amount_numbers("limit", limit, names),
-        **counts({"jobs.holding": len(stuck)}),
-    }
-    is_explained = bool(queue_index.hopeless_facts(view, stuck[:1], lasting=lasting))
-    deletion = _deletion_advice(view, stuck[0], amounts[stuck[0].uid])
-    advice = (*_first_stuck_advice(view, stuck, is_explained=is_explained), deletion)
-    lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
-    evidence = rejection_evidence(seq, plugin)
-    return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))
 
 
 def too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -> str:

@@ -23,7 +23,7 @@ from vcdebug.amount_text import (
 )
 from vcdebug.explain.answer import Advice, Cause, Number, amount_numbers
 from vcdebug.explain.equation import QueueCheck
-from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
+from vcdebug.explain.job_view import JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import VetoReason
 from vcdebug.framework import hooks
@@ -34,12 +34,11 @@ from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.model.task import ENDED_STATUSES, TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.recording.effects import evict_operations
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER
-from vcdebug.snapshot.manifest import key_of, owner_keys, owner_names, spec_of
 
 
 class _Holding(NamedTuple):
@@ -319,87 +318,6 @@ def admitted_before(recording: Recording, seq: Seq) -> Sequence[JobInfo]:
     """Jobs that enqueue admitted in this cycle before an event."""
     pops = _enqueue_pops(recording)
     return [one for one in _admitted_jobs(recording) if pops[one.uid] < seq]
-
-
-# Inqueue jobs that are not placed
-
-
-def hopeless_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool = True) -> tuple[str, ...]:
-    """A sentence about Inqueue jobs with a pod larger than any node or, if not `lasting`, than any node's idle."""
-    largest = Resource()
-    for node in view.session.nodes.values():
-        largest.set_max_resource(node.allocatable if lasting else node.idle)
-    hopeless: dict[JobId, tuple[TaskInfo, str]] = {}
-    for job in stuck:
-        for task in job.tasks.values():
-            _, short_dimensions = task.init_resreq.less_equal_with_resources_name(largest)
-            if short_dimensions:
-                hopeless.setdefault(job.uid, (task, short_dimensions[0]))
-    if not hopeless:
-        return _refused_facts(view, stuck, lasting=lasting)
-    task, name = next(iter(hopeless.values()))
-    asks, has = format_amounts_apart(name, task.init_resreq.get(name), largest.get(name))
-    cannot, most = ("cannot be placed", "has more than") if lasting else ("has no place now", "has more free than")
-    return (f"{join_names(hopeless)} {cannot}: {task.key} asks {asks} {name}, and no node {most} {has}.",)
-
-
-def _refused_facts(view: JobView, stuck: Sequence[JobInfo], *, lasting: bool) -> tuple[str, ...]:
-    """A sentence if the first Pending pod of the first job fits no node, if `lasting` even without evictable pods."""
-    job = stuck[0]
-    task = next((each for each in job.tasks.values() if each.status is TaskStatus.PENDING), None)
-    if task is None:
-        return ()
-    fits = NodeFits(JobView(view.recording, job.uid), task, len(view.recording))
-    if (lasting and fits.waiting_nodes) or fits.free_nodes or not fits.reason_histogram:
-        return ()
-    reasons = join_names((f"{count_noun(len(names), 'node')}: {why}" for why, names in fits.reason_histogram), 2)
-    cannot = "cannot be placed" if lasting else "has no place now"
-    return (f"{job.uid} {cannot}: {task.name} fits no node ({reasons}).",)
-
-
-def find_left_behind(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Job without pods → its ReplicaSet with 0 replicas, which an update of a Deployment left behind."""
-    replicas = {
-        key_of(manifest): spec_of(manifest).get("replicas") for manifest in recording.snapshot.objects_of("ReplicaSet")
-    }
-    pairs = [(job, key) for job in jobs if replicas and not job.tasks for key in owner_keys(job.pod_group.manifest)]
-    return {job.uid: key for job, key in pairs if replicas.get(key) == 0}
-
-
-def has_ended(job: JobInfo) -> bool:
-    """Whether the job has pods, and each has ended."""
-    return bool(job.tasks) and job.count_tasks(*ENDED_STATUSES) == len(job.tasks)
-
-
-def idle_owners(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Job without pods that could run → its suspended or ended owner with its state, which left the PodGroup."""
-    idle = [job for job in jobs if not job.tasks or has_ended(job)]
-    owners_by_job = ((job.uid, workloads_of(recording, job.pod_group.manifest)) for job in idle)
-    return {
-        uid: f"{owner}, which is {'suspended' if facts.suspended else facts.ended}"
-        for uid, owners in owners_by_job
-        for owner, facts in owners
-        if facts.suspended or facts.ended
-    }
-
-
-@per_recording()
-def _filled_groups(recording: Recording) -> Mapping[str, Sequence[JobInfo]]:
-    """namespace/name of an owner → jobs of it that have pods."""
-    filled = (job for job in recording.session.jobs.values() if job.tasks)
-    return group_by_key((key, job) for job in filled for key in owner_keys(job.pod_group.manifest))
-
-
-def replaced_groups(recording: Recording, jobs: Sequence[JobInfo]) -> dict[JobId, str]:
-    """Job without pods → its owner with the PodGroup that has the owner's pods, such as one of another naming."""
-    owned = [
-        (job, name, other)
-        for job in jobs
-        if not job.tasks
-        for key, name in zip(owner_keys(job.pod_group.manifest), owner_names(job.pod_group.manifest), strict=False)
-        for other in _filled_groups(recording).get(key, ())
-    ]
-    return {job.uid: f"{name}, which has its pods in PodGroup {other.name}" for job, name, other in owned}
 
 
 def zero_limits(queue: QueueInfo) -> list[str]:

@@ -1,21 +1,21 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from vcdebug.actions import ENQUEUE
-from vcdebug.amount_text import count_noun, join_first_names, join_named_amounts, join_names, verb_for
+from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.fit_table import FitRows
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, rows_with_devices
+from vcdebug.explain.node_fit import NodeFits, label_group, rows_with_devices, tasks_by_domain
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
+from vcdebug.kube.affinity_terms import Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import (
@@ -55,14 +55,14 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     nodes_by_taint = _untolerated_taints(fits, fits.table.not_free)
     for taint, nodes in nodes_by_taint.items():
         if taint.key in UNREADY_TAINTS:
-            names = _join_nodes(nodes)
+            names = nodes.joined_names
             words = f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready."
             text = f"{names} {verb_for(len(nodes), 'is')} NotReady (taint {format_taint(taint)})"
             yield ConstraintFailure(text, (Advice.cluster_admin(words),), is_temporary=True)
     others = [taint for taint in nodes_by_taint if taint.key not in UNREADY_TAINTS]
     # Conditions first: sorted() keeps the order of the nodes within both kinds.
     for taint in sorted(others, key=lambda taint: not taint.key.startswith(CONTROL_PLANE_PREFIX)):
-        text, names = format_taint(taint), _join_nodes(nodes_by_taint[taint])
+        text, names = format_taint(taint), nodes_by_taint[taint].joined_names
         if text.startswith(CONTROL_PLANE_PREFIX):
             condition = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
             yield ConstraintFailure(f"{names}: condition {condition} ({text}), usually temporary", is_temporary=True)
@@ -91,10 +91,6 @@ def _nodes_by_taint(recording: Recording) -> Mapping[Taint, IntArray]:
     return {taint: np.unique(numbers) for taint, numbers in rows.items()}
 
 
-def _join_nodes(nodes: FitRows) -> str:
-    return join_first_names(nodes.names, len(nodes))
-
-
 def format_taint(taint: Taint) -> str:
     """`key=value:effect`."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
@@ -121,11 +117,7 @@ def _port_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Pods that the task's anti-affinity excludes, and pods whose anti-affinity excludes the task."""
-    indexes = [_TasksByDomain(fits, term) for term in _anti_affinity_terms(fits.task)]
-    task_groups = [
-        index.tasks_in_domain(node.name) for node in fits.refused_for(ANTI_AFFINITY_REASON) for index in indexes
-    ]
-    conflicts = {other.key: other for tasks in task_groups for other in tasks}
+    conflicts = _excluded_tasks(fits, fits.refused_for(ANTI_AFFINITY_REASON).names)
     if conflicts:
         names = (f"{other.name} on {other.node_name}" for other in conflicts.values())
         yield ConstraintFailure(
@@ -133,7 +125,7 @@ def _anti_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             (Advice.for_owner("Make the podAntiAffinity preferred, or narrow its labelSelector."),),
             ConstraintKind.POD_AFFINITY,
         )
-    own_labels = _label_group(fits.task)
+    own_labels = label_group(fits.task)
     excluding_pods = [
         f"{other.name} on {node.name}"
         for node in fits.refused_for(EXISTING_ANTI_AFFINITY_REASON)
@@ -171,41 +163,23 @@ def _passing_tasks(recording: Recording) -> frozenset[TaskKey]:
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:
     """Yields each running pod of one template with the pods in its node's domain that its podAntiAffinity excludes."""
-    indexes = [_TasksByDomain(fits, term) for term in _anti_affinity_terms(fits.task)]
-    for task in tasks if indexes else ():
+    for task in tasks if _anti_affinity_terms(fits.task) else ():
         if task.node_name in fits.view.session.nodes:
-            beside = {one.key: one for index in indexes for one in index.tasks_in_domain(task.node_name)}
+            beside = _excluded_tasks(fits, (task.node_name,))
             if others := [one for one in beside.values() if one.key != task.key]:
                 yield task, others
 
 
+def _excluded_tasks(fits: NodeFits, nodes: Iterable[NodeName]) -> dict[TaskKey, TaskInfo]:
+    """The tasks in the domains of these nodes that the podAntiAffinity of the task excludes."""
+    terms = _anti_affinity_terms(fits.task)
+    indexes = [tasks_by_domain(fits.view.recording, fits.earliest_seq, term) for term in terms]
+    groups = {id(tasks): tasks for node in nodes for index in indexes if (tasks := index.tasks_in_domain(node))}
+    return {one.key: one for tasks in groups.values() for one in tasks if one.key not in fits.without}
+
+
 def _anti_affinity_terms(task: TaskInfo) -> Terms:
     return pod_affinity_terms(task.pod.spec.get("affinity") or {}, task.namespace).required_anti_affinity
-
-
-class _TasksByDomain:
-    """Tasks that match an affinity term, by topology domain."""
-
-    def __init__(self, fits: NodeFits, term: AffinityTerm) -> None:
-        self._key = term.topology_key
-        self._nodes = fits.view.session.nodes
-        self._on_node: dict[str, list[TaskInfo]] = {}
-        self._in_domain: dict[str, list[TaskInfo]] = {}
-        for name, node in self._nodes.items():
-            matching = [task for task in fits.tasks_on(name) if term.matches_group(_label_group(task), None)]
-            self._on_node[name] = matching
-            domain = node.labels.get(self._key)
-            if matching and domain is not None:
-                self._in_domain.setdefault(domain, []).extend(matching)
-
-    def tasks_in_domain(self, name: NodeName) -> Sequence[TaskInfo]:
-        """The tasks in a node's domain; a node without the label is a domain of its own."""
-        domain = self._nodes[name].labels.get(self._key)
-        return self._on_node[name] if domain is None else self._in_domain.get(domain, ())
-
-
-def _label_group(task: TaskInfo) -> LabelGroup:
-    return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
 def _shard_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -303,7 +277,7 @@ def merge_advice(fits: NodeFits, failures: Sequence[ConstraintFailure], reasons:
 
 def _cordon_advice(fits: NodeFits) -> Iterator[Advice]:
     cordoned = fits.of_kind("unresolvable").intersect(fits.refused_for(*ConstraintKind.CORDON.value).rows)
-    yield Advice.cluster_admin(f"Uncordon {_join_nodes(cordoned)} when the maintenance is done.")
+    yield Advice.cluster_admin(f"Uncordon {cordoned.joined_names} when the maintenance is done.")
 
 
 def _taint_advice(fits: NodeFits) -> Iterator[Advice]:

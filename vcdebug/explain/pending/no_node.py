@@ -33,8 +33,8 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import (
     NODE_AFFINITY_REASON,
     UNBOUND_REASONS,
+    find_silent_device_plugin,
     find_similar_resource,
-    silent_device_plugins,
 )
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
@@ -69,11 +69,11 @@ from vcdebug.snapshot.snapshot import Snapshot
 
 def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     """The finding for a task that fits no node in this state."""
-    if fits.node_fits and not any(task.init_resreq.less_equal(node.allocatable) for node in fits.node_fits):
+    if fits.table.is_too_large:
         return _larger_than_any_finding(task, fits)
     if not fits.waiting_nodes and not fits.free_nodes:
         return _unresolvable_finding(task, fits)
-    if fits.waiting_nodes and all(node.kind == "pods" for node in fits.waiting_nodes) and not fits.free_nodes:
+    if fits.waiting_nodes and not fits.of_kind("short", "refused", "free"):
         return _pod_count_finding(task, fits)
     return _mixed_finding(task, fits)
 
@@ -194,10 +194,8 @@ def _build_finding(
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_larger
 
-    request, snapshot, largest = task.init_resreq, fits.view.recording.snapshot, dict[str, tuple[float, NodeName]]()
-    for name in (one for one, value in request.items() if value > 0):
-        node = max(fits.node_fits, key=lambda node: node.allocatable.get(name))
-        largest[name] = node.allocatable.get(name), node.name
+    request, snapshot = task.init_resreq, fits.view.recording.snapshot
+    largest = {name: fits.table.largest_node(name) for name, value in request.items() if value > 0}
     exceeded = [name for name, (most, _) in largest.items() if request.get(name) > most]
     numbers: dict[str, Number] = {}
     for each in exceeded:
@@ -215,8 +213,8 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
             reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar, provider = find_similar_resource(snapshot, name, [*request.resource_names()])
-            silent = [*silent_device_plugins(snapshot, name)]
+            similar, provider = find_similar_resource(fits.view.recording, name, tuple(request.resource_names()))
+            silent = [*filter(None, [find_silent_device_plugin(fits.view.recording, name)])]
             misspelt = [f"Did you mean {similar}, which {provider} provides?"] if similar else []
             facts, repair = [*(one.fact for one in silent), *misspelt, *facts], [one.advice for one in silent]
     else:
@@ -277,7 +275,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
 
 def _too_large_words(task: TaskInfo, fits: NodeFits) -> str:
     """` (asks 4 cpu)`: what a node has too little of in total; empty if all nodes are large enough."""
-    names = dict.fromkeys(name for node in fits.of_kind("too small") for name, _ in node.short)
+    names = fits.table.lacked(fits.of_kind("too small"))
     amounts = join_names(amount_text.format_named_amount(name, task.init_resreq.get(name)) for name in names)
     return f" (asks {amounts})" if amounts else ""
 
@@ -313,13 +311,13 @@ def _is_temporary(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> bool
     # Imported here, since only a task that fits no node needs this module.
     from vcdebug.explain.pending.placement_constraints import are_devices_held
 
-    nodes = fits.node_fits
+    reasons = [reason for reason, _ in fits.reason_histogram]
     return (
         any(failure.is_temporary for failure in failures)
-        or any(words in node.reason.lower() for node in nodes for words in UNBOUND_REASONS)
+        or any(words in reason.lower() for reason in reasons for words in UNBOUND_REASONS)
         or are_devices_held(fits)
         # An incomplete or invalid device pool is rewritten by its driver.
-        or any(ConstraintKind.DEVICE_POOL.is_about(node.reason) for node in nodes)
+        or any(map(ConstraintKind.DEVICE_POOL.is_about, reasons))
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,10 +12,10 @@ from vcdebug.amount_text import count_noun, format_named_amount, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.fit_table import FitRows, NodeFit
-from vcdebug.explain.node_fit import NodeFits, ask_predicates_now
+from vcdebug.explain.node_fit import NodeFits, ask_predicates_now, tasks_by_domain
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
-from vcdebug.kube.affinity_terms import LabelGroup, pod_affinity_terms
+from vcdebug.kube.affinity_terms import pod_affinity_terms
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.listers import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
@@ -72,8 +72,7 @@ def _requirement_failures(fits: NodeFits, requirement: Requirement) -> Iterator[
     if matching:
         yield from _few_nodes_failure(matching, others, format_requirement(requirement))
         return
-    nodes = [fits.view.session.nodes[name] for name in fits.node_fits.names]
-    nodes_by_value = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
+    nodes_by_value = _nodes_by_value(fits.view.recording, fits.node_fits, key)
     unmet = f"No node in the snapshot has {format_requirement(requirement)}"
     if not nodes_by_value:
         yield from _unknown_key(fits, requirement, unmet)
@@ -92,8 +91,19 @@ def _split_by_label(fits: NodeFits, requirement: Requirement) -> tuple[FitRows, 
 
 @per_recording(most=64)
 def _matching_rows(recording: Recording, requirement: Requirement) -> IntArray:
-    nodes = (recording.session.nodes[name] for name in recording.node_names)
-    return np.flatnonzero([requirement.matches_labels(node.labels) for node in nodes])
+    return np.flatnonzero([requirement.matches_labels(node.labels) for node in recording.session.node_table.nodes])
+
+
+@per_recording(most=64)
+def _nodes_by_value(recording: Recording, nodes: FitRows, key: str) -> Mapping[str, Sequence[NodeName]]:
+    """Value of a label → the nodes with it."""
+    labels = ((name, recording.session.nodes[name].labels) for name in nodes.names)
+    return group_by_key((of_node[key], name) for name, of_node in labels if key in of_node)
+
+
+@per_recording()
+def _label_keys(recording: Recording) -> Mapping[str, None]:
+    return dict.fromkeys(key for node in recording.session.nodes.values() for key in node.labels)
 
 
 def _few_nodes_failure(with_label: FitRows, without_label: FitRows, unmet: str) -> Iterator[ConstraintFailure]:
@@ -101,12 +111,11 @@ def _few_nodes_failure(with_label: FitRows, without_label: FitRows, unmet: str) 
     lacking = len(without_label) <= len(with_label)
     nodes, verbs, only = (without_label, ("lacks", "lack"), "") if lacking else (with_label, ("has", "have"), "Only ")
     if nodes and len(nodes) < MAX_VALUES:
-        yield ConstraintFailure(f"{only}{join_names(nodes.names)} {verbs[len(nodes) > 1]} {unmet}")
+        yield ConstraintFailure(f"{only}{nodes.joined_names} {verbs[len(nodes) > 1]} {unmet}")
 
 
 def _unknown_key(fits: NodeFits, requirement: Requirement, unmet: str) -> Iterator[ConstraintFailure]:
-    keys = dict.fromkeys(key for node in fits.node_fits for key in fits.view.session.nodes[node.name].labels)
-    closest_key = _closest_name((requirement.key,), keys)
+    closest_key = _closest_name((requirement.key,), _label_keys(fits.view.recording))
     absent = f"{unmet}, and none has label {requirement.key} at all" if requirement.values else unmet
     if not closest_key:
         yield ConstraintFailure(absent)
@@ -210,12 +219,14 @@ def format_requirement(requirement: Requirement) -> str:
     return f"{requirement.key} {requirement.operator} {values}"
 
 
-def find_similar_resource(snapshot: Snapshot, name: str, asked: Collection[str]) -> tuple[str, str]:
+@per_recording(most=64)
+def find_similar_resource(recording: Recording, name: str, asked: tuple[str, ...]) -> tuple[str, str]:
     """(resource most similar to one that no node has, a node that states it); empty if none is similar but those
     that are asked too.
     """
     # As nodes state them: of the resources of a device plugin the scheduler keeps only some.
-    stated = ((name_of(node), status_of(node).get("allocatable") or {}) for node in snapshot.objects_of("Node"))
+    nodes = recording.snapshot.objects_of("Node")
+    stated = ((name_of(node), status_of(node).get("allocatable") or {}) for node in nodes)
     # Device names have a domain; cpu and memory are never a misspelt device.
     providers = {each: node for node, amounts in stated for each, amount in amounts.items() if "/" in each and amount}
     domain, _, device = name.partition("/")
@@ -229,16 +240,17 @@ def find_similar_resource(snapshot: Snapshot, name: str, asked: Collection[str])
 _PLAIN_WORDS: Final = ("com", "sh", "io", "device", "plugin", "number", "memory")
 
 
-def silent_device_plugins(snapshot: Snapshot, name: str) -> Iterator[AdvisedFact]:
-    """Yields the fact about a running device plugin for a resource that no node provides.
+@per_recording(most=64)
+def find_silent_device_plugin(recording: Recording, name: str) -> AdvisedFact | None:
+    """The fact about a running device plugin for a resource that no node provides; None if there is none.
 
     A device plugin's pod has a word of the resource's name in its own: volcano.sh/vgpu-number, volcano-device-plugin.
     """
-    stated = [status_of(node).get("allocatable") or {} for node in snapshot.objects_of("Node")]
+    stated = (status_of(node).get("allocatable") or {} for node in recording.snapshot.objects_of("Node"))
     if any(str(amounts.get(name) or "0") != "0" for amounts in stated):
-        return
+        return None
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2 and word not in _PLAIN_WORDS]
-    for pod in snapshot.objects_of("Pod"):
+    for pod in recording.snapshot.objects_of("Pod"):
         node, plugin = spec_of(pod).get("nodeName"), name_of(pod)
         if node and "device-plugin" in plugin and any(word in plugin for word in words):
             namespace = namespace_in(key_of(pod))
@@ -247,8 +259,8 @@ def silent_device_plugins(snapshot: Snapshot, name: str) -> Iterator[AdvisedFact
             )
             log = f"kubectl -n {namespace} logs {plugin}"
             words_of_advice = f"See what the device plugin found (driver, container runtime): {log}"
-            yield AdvisedFact(text, Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair())
-            return
+            return AdvisedFact(text, Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair())
+    return None
 
 
 def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -258,15 +270,11 @@ def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     for term in pod_affinity_terms(fits.task.pod.spec.get("affinity") or {}, fits.task.namespace).required_affinity:
         labels = join_names(map(format_requirement, term.selector.requirements)) or "any labels"
         unmet = f"Its required podAffinity needs pods with {labels} in the same {term.topology_key}"
-        matching_pods = [
-            f"{task.name} on {node.name}"
-            for node in fits.node_fits
-            for task in fits.tasks_on(node.name)
-            if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
-        ]
-        where = f": {join_names(matching_pods, MAX_HOLDERS)}" if matching_pods else "; no such pod runs on any node"
+        matching = tasks_by_domain(fits.view.recording, fits.earliest_seq, term).tasks_on(fits.node_fits)
+        pods = [f"{task.name} on {task.node_name}" for task in matching]
+        where = f": {join_names(pods, MAX_HOLDERS)}" if pods else "; no such pod runs on any node"
         start = Advice.for_owner("Start those pods first, or correct the podAffinity's labelSelector.")
-        advice = () if matching_pods else (start,)
+        advice = () if pods else (start,)
         yield ConstraintFailure(f"{unmet}{where}", advice, ConstraintKind.POD_AFFINITY)
 
 
@@ -279,10 +287,10 @@ _MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
 
 def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures of the pod's volume claims by name: mounted elsewhere, out of reach, or unbound."""
-    if not any("volume" in status.reason.lower() for statuses in fits.table.statuses.values() for status in statuses):
+    refusals = (" ".join(one.reason.lower() for one in statuses) for statuses in fits.table.statuses.values())
+    reasons, snapshot = [reason for reason in refusals if "volume" in reason], fits.view.recording.snapshot
+    if not reasons:
         return
-    by_node = {node.name: " ".join(status.reason.lower() for status in node.statuses) for node in fits.node_fits}
-    reasons, snapshot = [reason for reason in by_node.values() if "volume" in reason], fits.view.recording.snapshot
     pod_claims = claim_names_of(fits.task.pod)
     class_names = [name_of(manifest) for manifest in snapshot.objects_of("StorageClass")]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLASS.findall(reason)):
@@ -298,9 +306,9 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         claims = "PersistentVolumeClaims" if len(pod_claims) > 1 else "PersistentVolumeClaim"
         holders = join_names(mounting_pods, MAX_HOLDERS)
         yield ConstraintFailure(f"{claims} {join_names(pod_claims)} already mounted by {holders}")
-    blocked = [name for name, reason in by_node.items() if any(text in reason for text in VOLUME_ELSEWHERE_REASONS)]
+    blocked = fits.refused_for(*VOLUME_ELSEWHERE_REASONS)
     if blocked:
-        reachable = join_names(name for name in by_node if name not in blocked)
+        reachable = fits.node_fits.without(blocked.rows).joined_names
         source = f"only from {reachable}" if reachable else "from no node in the snapshot"
         free = (Advice.queue_admin(f"Free resources on {reachable}, or move the data."),) if reachable else ()
         yield ConstraintFailure(f"Its volumes are accessible {source}", free, ConstraintKind.VOLUME)

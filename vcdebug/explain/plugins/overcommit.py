@@ -10,8 +10,17 @@ from vcdebug.amount_text import (
     format_number,
     join_names,
 )
-from vcdebug.explain import equation, queue_findings
-from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, Number, amount_number, amount_numbers
+from vcdebug.explain import equation, queue_findings, stuck_jobs
+from vcdebug.explain.answer import (
+    Advice,
+    AdviceHarm,
+    Cause,
+    Finding,
+    Number,
+    amount_number,
+    amount_numbers,
+    rejection_evidence,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer, compared_by
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -59,11 +68,11 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
 def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
     room = _EnlargedRoom(view, seq)
-    lines, stuck = room.arithmetic_lines(), queue_findings.stuck_jobs(view, seq, same_queue=False)
+    lines, stuck = room.arithmetic_lines(), stuck_jobs.find_stuck_jobs(view, seq, same_queue=False)
     # Only if there is room without what these jobs reserve; otherwise their end would not admit the job.
-    without_stuck = queue_findings.total_without(view, room.check.total, stuck)
+    without_stuck = stuck_jobs.total_without(view, room.check.total, stuck)
     if stuck and room.check._replace(total=without_stuck).is_within_limit:
-        return queue_findings.stuck_jobs_finding(view, seq, NAME, stuck, lines, room.idle)
+        return stuck_jobs.stuck_jobs_finding(view, seq, NAME, stuck, lines, room.idle)
     unread = tuple(problem for problem in view.recording.conf.problems_of(NAME) if problem.field == FACTOR_KEY)
     misplaced = _misplaced_factor(view) if unread else None
     facts = tuple(_rejection_facts(view, seq, room, is_factor_misplaced=misplaced is not None))
@@ -72,7 +81,7 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     advice = _overcommit_advice(room.needed, room.total, room.names, missing if is_in_use else "", misplaced)
     if not view.tasks and any(room.minimum.get(each) > room.total.get(each) for each in room.names):
         advice = (*advice, _AUTOSCALER_ADVICE)
-    evidence, problems = queue_findings.rejection_evidence(seq, NAME), unread if misplaced is not None else ()
+    evidence, problems = rejection_evidence(seq, NAME), unread if misplaced is not None else ()
     return view.rejected(
         Cause.OVERCOMMIT, room.rejection_reason(), room.numbers(), evidence, advice, lines, facts, problems
     )
@@ -149,7 +158,7 @@ def _rejection_facts(view: JobView, seq: Seq, room: _EnlargedRoom, *, is_factor_
     if is_factor_misplaced:
         yield UNREAD.format(factor=format_number(room.factor))
     yield from _beyond_cluster_facts(room.minimum, room.total, room.factor, [room.first_name, *room.names])
-    yield from queue_findings.earlier_admission_facts(view, seq, room.first_name, same_queue=False)
+    yield from stuck_jobs.earlier_admission_facts(view, seq, room.first_name, same_queue=False)
     if further := join_names(room.format_lacks(without_first=True)):
         yield f"Also short: {further}."
     if too_early := queue_findings.too_early_words(view, seq):

@@ -7,11 +7,10 @@ from typing import Final
 from msgspec import Struct
 
 from vcdebug.amount_text import QUOTA_PREFIXES, count_noun, format_unit_amount, is_counted, join_names, verb_for
-from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number
+from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number, rejection_evidence
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
-from vcdebug.explain.queue_findings import rejection_evidence
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo

@@ -149,7 +149,7 @@ def _propose_device_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         if "/" not in resource or not is_offered_nowhere(situation, resource):
             continue
         # Two device plugins would offer the same devices twice.
-        if find_similar_resource(situation.snapshot, resource, asked)[0]:
+        if find_similar_resource(situation.recording, resource, tuple(asked))[0]:
             continue
         devices_by_node = [(name_of(node), _reported_devices(node)) for node in situation.snapshot.objects_of("Node")]
         name, devices = max(devices_by_node, key=lambda entry: len(entry[1]), default=("", []))
@@ -179,7 +179,7 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
     larger, name = _missing_amounts(situation, model), name_of(model)
     # No node can be bought that has a misspelt device.
     if any(
-        is_offered_nowhere(situation, one) and find_similar_resource(situation.snapshot, one, [*larger])[0]
+        is_offered_nowhere(situation, one) and find_similar_resource(situation.recording, one, tuple(larger))[0]
         for one in larger
     ):
         return

@@ -218,7 +218,7 @@ def _propose_request_removal_fixes(situation: fix.FixSituation) -> Iterator[fix.
         if group is not None and resource in (group.min_resource_list or ()):
             stated[f"{situation.group_path}:spec.minResources"] = (group.min_resource_list or {})[resource]
         edits = [f"{path}{field_step(resource)}-" for path in stated]
-        similar, node = find_similar_resource(situation.snapshot, resource, asked)
+        similar, node = find_similar_resource(situation.recording, resource, tuple(asked))
         if similar:
             renamed = [f'{path}{field_step(similar)}="{amount}"' for path, amount in stated.items()]
             words = f"{count_noun(len(pods), 'pod')}: request {similar} instead of {resource} ({node} provides it)"

@@ -13,7 +13,8 @@ from vcdebug.explain.answer import Cause
 from vcdebug.explain.pending.gates.admission import REJECTED_BY
 from vcdebug.explain.pending.gates.other_groups import is_same_application
 from vcdebug.explain.plugins.resourcequota import quota_edits
-from vcdebug.explain.queue_index import find_left_behind, idle_owners, oversized_capabilities, queue_and_ancestors
+from vcdebug.explain.queue_index import oversized_capabilities, queue_and_ancestors
+from vcdebug.explain.stuck_jobs import find_left_behind, has_ended, idle_owners
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
@@ -335,7 +336,7 @@ def _propose_released_minimum_fixes(situation: fix.FixSituation) -> Iterator[fix
         for uid, job in situation.recording.session.jobs.items()
         if uid != situation.explanation.job and phases.get(uid) == INQUEUE and job.pod_group.min_resources is not None
     ]
-    ended = [job for job in holders if queue_index.has_ended(job)]
+    ended = [job for job in holders if has_ended(job)]
     idle = [job for job in holders if job.count_tasks(TaskStatus.PENDING) == len(job.tasks)]
     left_behind = find_left_behind(situation.recording, idle) | idle_owners(situation.recording, idle)
     other_jobs = sorted((job for job in idle if job.uid not in left_behind), key=lambda job: job.priority)

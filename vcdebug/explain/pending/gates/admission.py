@@ -15,7 +15,7 @@ from vcdebug.amount_text import (
     join_names,
     verb_for,
 )
-from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of
+from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of, rejection_evidence
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
@@ -23,7 +23,7 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.room_takers import user_facts
 from vcdebug.explain.plugins import explainer_for, overcommit
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
-from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks, rejection_evidence
+from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION

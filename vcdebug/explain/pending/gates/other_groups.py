@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_resource, join_names, verb_for
-from vcdebug.explain import queue_index
+from vcdebug.explain import stuck_jobs
 from vcdebug.explain.answer import (
     Advice,
     AdvisedFact,
@@ -395,7 +395,7 @@ def ended_workload(view: JobView) -> Finding | None:
 
     Pods that run count only for a Volcano Job, which leaves them where it fails.
     """
-    group, is_idle = view.job.pod_group, bool(queue_index.idle_owners(view.recording, [view.job]))
+    group, is_idle = view.job.pod_group, bool(stuck_jobs.idle_owners(view.recording, [view.job]))
     job = volcano_job_of(view.recording.snapshot, group.manifest)
     for owner, facts in workloads_of(view.recording, group.manifest) if is_idle or job else ():
         if facts.ended:

@@ -20,10 +20,12 @@ from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 VOLCANO_JOB = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "wanted", "uid": "1"}
 
 
-def recorded(cpu: str = "4", min_member: int = 2, phase: str = "Pending", owner: Any = VOLCANO_JOB) -> Recording:
+def recorded(
+    cpu: str = "4", min_member: int = 2, phase: str = "Pending", owner: Any = VOLCANO_JOB, parts: Any = ()
+) -> Recording:
     group = pod_group("wanted", min_member=min_member, phase=phase, min_resources={"cpu": cpu} if cpu else None)
     group["metadata"]["ownerReferences"] = [owner] if owner else []
-    objects = [*CLASSES, node("n1", cpu="8"), node("n2", cpu="8"), group]
+    objects = [*CLASSES, node("n1", cpu="8"), node("n2", cpu="8"), group, *parts]
     return replay_cycle(cluster(objects, conf=conf(PLAIN)))
 
 
@@ -45,6 +47,23 @@ def test_an_admitted_volcano_job_without_pods_is_healthy(cpu: str, min_member: i
     assert ("admitted", True) == (found.cause_code, found.scheduled)
     assert f"{WANTED} is admitted in this cycle: its controller creates its pods next." == found.sentence
     assert (fact,) == found.dominant.facts
+
+
+BATCH_JOB = {**VOLCANO_JOB, "apiVersion": "batch/v1"}
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Inqueue"])
+@pytest.mark.parametrize(("owner", "ready"), [(VOLCANO_JOB, False), (VOLCANO_JOB, True), (BATCH_JOB, False)])
+def test_a_controller_that_does_not_run_creates_no_pods(phase: str, owner: Any, ready: bool) -> None:
+    (controller,) = pods("", 1, on="n1", prefix="volcano-controllers")
+    state = {"running": {}} if ready else {"waiting": {"reason": "CrashLoopBackOff"}}
+    controller["status"]["containerStatuses"] = [{"name": "c", "restartCount": 3, "state": state}]
+    found = asked(phase=phase, owner=owner, parts=[controller])
+    down = "controller does not run: pod default/volcano-controllers-0 is CrashLoopBackOff (3 restarts)"
+    is_blamed = owner is VOLCANO_JOB and not ready
+    assert is_blamed is (down in found.full_text)
+    assert not is_blamed or "creates its pods next" not in found.sentence
+    assert not is_blamed or found.advice_texts[0].startswith("See why: kubectl -n default logs volcano-controllers-0")
 
 
 @pytest.mark.parametrize("status", ["True", "False"])

@@ -16,6 +16,7 @@ from vcdebug.amount_text import (
     verb_for,
 )
 from vcdebug.explain.answer import Advice, Cause, CauseHeadline, Evidence, Finding, counts, proof_of, rejection_evidence
+from vcdebug.explain.component_reports import controller_fault
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
@@ -156,11 +157,12 @@ def _quota_facts(view: JobView) -> Iterator[str]:
 
 def _delayed_pod_facts(view: JobView) -> Iterator[str]:
     """Yields a sentence if the PodGroup is that of a Volcano Job, which has no pods before it is admitted."""
-    if not view.tasks and not view.hidden_pods and _is_of_volcano_job(view.job):
+    if not view.tasks and not view.hidden_pods and is_of_volcano_job(view.job):
         yield f"It has no pods yet: {_DELAYED_PODS}."
 
 
-def _is_of_volcano_job(job: JobInfo) -> bool:
+def is_of_volcano_job(job: JobInfo) -> bool:
+    """Whether a Volcano Job owns the job's PodGroup."""
     owners = owners_of(job.pod_group.manifest)
     return any(one.get("kind") == "Job" and str(one.get("apiVersion")).startswith(_VOLCANO_JOB) for one in owners)
 
@@ -218,12 +220,16 @@ def admitted(view: JobView) -> Finding | None:
     if view.tasks or view.hidden_pods or opening_phase not in WAITING_PHASES or final_phase in WAITING_PHASES:
         return None
     full_quota = next(exhausted_quotas(view.recording, job.namespace, next_pod_amounts(view)), None)
-    if full_quota is not None or not _is_of_volcano_job(job):
+    if full_quota is not None or not is_of_volcano_job(job):
         return None
-    headline = CauseHeadline(job.uid, "is admitted in this cycle", "its controller creates its pods next")
+    state, reason, advice = "is admitted in this cycle", "its controller creates its pods next", tuple[Advice, ...]()
+    if (fault := controller_fault(view.recording, "Job")) is not None:
+        state, reason, advice = f"{state}, and gets no pods", fault.fact, (fault.advice,)
+    headline = CauseHeadline(job.uid, state, reason)
     evidence = proof_of(view.action_ends(ENQUEUE), "enqueue has set the PodGroup to Inqueue")
     numbers = counts({"job.minAvailable": job.min_available})
-    return Finding(Cause.ADMITTED, headline, numbers, evidence, facts=(format_fit(view), *_reported_facts(view)))
+    facts = (format_fit(view), *_reported_facts(view))
+    return Finding(Cause.ADMITTED, headline, numbers, evidence, advice, facts=facts)
 
 
 def _reported_facts(view: JobView) -> Iterator[str]:

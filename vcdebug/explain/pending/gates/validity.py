@@ -20,10 +20,10 @@ from vcdebug.explain.answer import (
     proof_of,
     required_pods,
 )
-from vcdebug.explain.component_reports import PodFailure, failure_of, known_report
+from vcdebug.explain.component_reports import PodFailure, controller_fault, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, ungrouped_pods, workloads_of
-from vcdebug.explain.pending.gates.admission import format_fit
+from vcdebug.explain.pending.gates.admission import format_fit, is_of_volcano_job
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts, unstated_amounts
@@ -227,6 +227,11 @@ def _creation_order(view: JobView, *, has_full_quota: bool) -> _Reason:
         if facts.suspended:
             advice = Advice.from_outside(f"Resume {owner} (suspend: false).")
             return (f"{owner} is suspended: no pods are created until it is resumed.",), (advice,)
+    for kind in (name.partition(" ")[0] for name in owner_names(view.job.pod_group.manifest)):
+        # Kubernetes' own controllers, such as that of batch/v1 Jobs, are not in the cluster's pods.
+        fault = controller_fault(view.recording, kind) if kind != "Job" or is_of_volcano_job(view.job) else None
+        if fault is not None:
+            return (f"{capitalize_first(fault.fact)}.",), (fault.advice,)
     for owner_object in owner_objects(view.recording.snapshot, view.job.pod_group.manifest):
         facts_of_quota, quota_advice = unstated_amounts(view.recording, owner_object)
         if facts_of_quota:

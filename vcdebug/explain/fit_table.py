@@ -74,23 +74,24 @@ class FitTable:
         self.rows = rows
         count = len(recording.node_names)
         self._codes: Codes = np.zeros(count, dtype=np.uint16)
-        sizes = [_allocatable_column(recording, name) for name in self._request]
-        rooms = [_future_column(recording, seq, name) for name in self._request]
-        self._is_small = is_small = np.zeros(count, dtype=bool)
-        for amount, size in zip(self._request.values(), sizes, strict=True):
-            is_small |= is_short(amount, size)
-        self._missing: dict[str, FloatArray] = {}
-        """Dimension → what each node lacks of it: of its size if that is too small, else of its future idle."""
-        self._lacks: dict[str, BoolArray] = {}
-        for (name, amount), size, room in zip(self._request.items(), sizes, rooms, strict=True):
-            here = np.where(is_small, size, room)
-            self._missing[name], self._lacks[name] = amount - here, is_short(amount, here)
+        sizes = {name: _allocatable_column(recording, name) for name in self._request}
+        rooms = {name: _future_column(recording, seq, name) for name in self._request}
+        small = [is_short(amount, sizes[name]) for name, amount in self._request.items()]
+        self._is_small: BoolArray = np.logical_or.reduce([np.zeros(count, dtype=bool), *small])
+        # What a node lacks is measured against its size if that is too small, else against its future idle.
+        offered = {name: np.where(self._is_small, sizes[name], rooms[name]) for name in self._request}
+        self._missing = {name: amount - offered[name] for name, amount in self._request.items()}
+        self._lacks = {name: is_short(amount, offered[name]) for name, amount in self._request.items()}
         self._lack_counts = sum(self._lacks.values(), start=np.zeros(count, dtype=np.int64))
-        self._kinds = np.where(is_small, _TOO_SMALL, np.where(self._lack_counts > 0, _SHORT, _FREE))
-        if PODS in self._lacks:
-            self._kinds[self._lacks[PODS] & (self._lack_counts == 1) & ~is_small] = _PODS
+        self._kinds = self._kinds_by_amounts()
         self._by_kinds: dict[tuple[FitKind, ...], FitRows] = {}
         self._by_row: dict[Row, NodeFit] = {}
+
+    def _kinds_by_amounts(self) -> IntArray:
+        kinds = np.where(self._is_small, _TOO_SMALL, np.where(self._lack_counts > 0, _SHORT, _FREE))
+        if PODS in self._lacks:
+            kinds[self._lacks[PODS] & (self._lack_counts == 1) & ~self._is_small] = _PODS
+        return kinds
 
     def refuse(self, codes: Codes, too_few_devices: IntArray) -> None:
         """Add the codes of the predicates' reasons, 0 for none; `too_few_devices` are rows where no eviction helps."""

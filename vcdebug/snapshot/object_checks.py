@@ -321,6 +321,11 @@ def was_read(snapshot: Snapshot, kind: str) -> bool:
     return snapshot.provenance is not None and kind in snapshot.provenance.resource_versions
 
 
+def lacks_csi_nodes(snapshot: Snapshot) -> bool:
+    """Whether the snapshot has no CSINode and may lack those of the cluster, in which every node has one."""
+    return not snapshot.objects_of("CSINode") and not was_read(snapshot, "CSINode")
+
+
 _GANG_COUNT: Final = re.compile(r"\d+/[1-9]\d* tasks in gang")
 """The scheduler's count of a job's pods; 1/0 is a job whose pods do not exist yet."""
 

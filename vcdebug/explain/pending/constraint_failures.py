@@ -35,7 +35,9 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import requested_together
+from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.object_checks import lacks_csi_nodes, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
@@ -256,6 +258,10 @@ _CHANGE_REQUEST = Advice.for_owner("Change the pod's nodeSelector, affinity, tol
 def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
     if drivers := csi_drivers(snapshot, unprovided):
+        if lacks_csi_nodes(snapshot):
+            kinds = (KIND_BY_NAME["CSINode"],)
+            add = Advice.from_outside(f"Add the output of `{supplying_command(kinds)}` to the snapshot.")
+            return (add.as_first_step("the snapshot has no CSINode"),)
         words = f"No CSINode lists driver {join_names(drivers)}; check that it runs on the nodes."
         return (Advice.cluster_admin(words),)
     if unprovided:

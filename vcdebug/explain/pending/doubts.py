@@ -17,13 +17,14 @@ from vcdebug.framework.hooks import HIERARCHY_SWITCH
 from vcdebug.model.devices import DeviceLedger
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import CAPACITY, DRF, OVERCOMMIT, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.kinds import ResourceKind
-from vcdebug.snapshot.object_checks import join_kinds, needed_kinds, supplying_command, was_read
+from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
+from vcdebug.snapshot.object_checks import join_kinds, lacks_csi_nodes, needed_kinds, supplying_command, was_read
 from vcdebug.snapshot.problems import META_NOT_READ, OBJECTS_MISSING, REST_IGNORED, UNREAD_API
 
 
@@ -208,7 +209,10 @@ def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tupl
     pods = [task.pod.manifest for task in view.pending_at_open]
     if view.job.tasks and not pods:
         return []
-    return needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
+    needed = needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
+    asked = (name for task in view.pending_at_open for name in task.init_resreq.resource_names())
+    drivers = csi_drivers(recording.snapshot, asked) if lacks_csi_nodes(recording.snapshot) else []
+    return [*needed, *((KIND_BY_NAME["CSINode"], f"its pods mount volumes of {driver}") for driver in drivers[:1])]
 
 
 @per_recording()

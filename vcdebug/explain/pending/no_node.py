@@ -210,7 +210,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         if most > 0:
             reason = f"{task.name} asks {request_text} {name}, more than any node has (largest: {node_name}, {maximum})"
         elif drivers:
-            reason = f"{task.name} mounts a volume of {drivers[0]}, which no CSINode in the snapshot lists as a driver"
+            reason = f"{task.name} mounts a volume of {drivers[0]}, and no CSINode lists this driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar, provider = find_similar_resource(fits.view.recording, name, tuple(request.resource_names()))

@@ -246,6 +246,23 @@ def test_a_limit_that_an_earlier_rejection_left_unasked_is_named_too(first: str,
     assert ({"enqueue-overcommit", "enqueue-queue-quota"} <= causes) is bool(others)
 
 
+@pytest.mark.parametrize(
+    ("state", "release", "closed"), [("Closed", "master", 1), ("Closed", "v1.11.2", 0), ("Open", "master", 0)]
+)
+@pytest.mark.parametrize("limit", ["overcommit", "capability"])
+def test_a_closed_queue_is_named_where_the_release_reads_its_state(
+    state: str, release: str, closed: int, limit: str
+) -> None:
+    """Whether overcommit rejects before the queue's plugin is asked, or that plugin rejects for its limit."""
+    plugins, capability = ("overcommit proportion", "99") if limit == "overcommit" else ("proportion", "4")
+    waits = pod_group("j", phase="Pending", queue="q", min_resources={"cpu": "20"})
+    settings = conf_of("priority gang", f"{plugins} predicates", actions="enqueue, allocate")
+    objects = [node("n1"), queue("q", state=state, capability={"cpu": capability}), waits]
+    found = explain_by_name(replay_cycle(snapshot_at_release(cluster(objects, conf=settings), release)), "default/j")
+    causes = [found.cause_code, *(finding.cause for finding in found.contributing)]
+    assert closed == causes.count("queue-closed")
+
+
 def test_a_starving_job_is_not_said_to_lack_a_plugin_that_reports_it() -> None:
     low = [pod_group("low", phase="Running"), *pods("low", 2, cpu="5", on="n1", priority=1)]
     waits = [pod_group("j", queue="q", priority_class="high"), *pods("j", 1, cpu="5", priority=1000)]

@@ -42,7 +42,7 @@ from vcdebug.plugins import CAPACITY
 from vcdebug.recording.input_problems import circle_of_queues
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_smallest
-from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, RECLAIM_WHOLE_REQUEST
+from vcdebug.releases.queues import CAPACITY_ROOT_ALWAYS_CLUSTER, QUEUE_STATE_UNREAD, RECLAIM_WHOLE_REQUEST
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import GROUP_ANNOTATION
 from vcdebug.snapshot.workloads import next_pods_of
@@ -159,7 +159,7 @@ def _own_share_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
 def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
     plugin, evidence = event.plugin, rejection_evidence(seq, event.plugin)
-    if view.queue.state != OPEN:
+    if refuses_by_state(view):
         reason = f"{queue_state_words(view)}; {plugin} admits only to Open queues"
         return view.rejected(Cause.QUEUE_CLOSED, reason, {}, evidence, open_queue_advice(view))
     # A queue with children is refused for that reason, even in a broken tree.
@@ -235,6 +235,11 @@ def _protection_words(view: JobView, action: str, seq: Seq) -> str:
     veto = explain_veto(view, task, [candidate.key for candidate in candidates], seq)
     reason = f". {veto.text}" if veto is not None else ""
     return f", and {plugin} would protect {every_victim(len(candidates))}{reason}"
+
+
+def refuses_by_state(view: JobView) -> bool:
+    """Whether the job's queue is not Open, in a release that admits only to Open queues."""
+    return view.queue.state != OPEN and not view.recording.snapshot.release.has_older_form(QUEUE_STATE_UNREAD)
 
 
 def queue_state_words(view: JobView) -> str:

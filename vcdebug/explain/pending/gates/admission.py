@@ -24,7 +24,7 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.room_takers import user_facts
 from vcdebug.explain.plugins import explainer_for, overcommit
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, next_pod_amounts
-from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks
+from vcdebug.explain.queue_findings import is_whole_cluster, next_tasks, refuses_by_state
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION
@@ -105,10 +105,12 @@ def later_rejections(view: JobView) -> Iterator[Finding]:
 
 
 def _exceeds_limit(view: JobView, seq: Seq, plugin: str) -> bool:
-    """Whether the minimum exceeds the plugin's limit; False for plugins other than overcommit and those of queues."""
+    """Whether the minimum exceeds the plugin's limit, or the queue is closed; False for plugins without limits."""
     if plugin == OVERCOMMIT:
         return bool(overcommit.admission_check(view.recording, seq, view.job).exceeded_dimensions)
     quota = explainer_for(plugin).quota
+    if quota is not None and refuses_by_state(view):
+        return True
     checks = quota.admission(view.recording, seq, view.job) if quota is not None else []
     exceeded = [(check, name) for check in checks for name in check.exceeded_dimensions]
     # A limit that is the whole cluster says no more than the rejection itself.

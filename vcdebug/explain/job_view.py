@@ -96,8 +96,8 @@ class JobView:
     @cached_property
     def pending_at_open(self) -> list[TaskInfo]:
         """Tasks that were Pending or Pipelined when the session opened."""
-        opening, statuses = self.recording.timeline.opening_tasks, (TaskStatus.PENDING, TaskStatus.PIPELINED)
-        return [task for key, task in self.tasks.items() if opening[key].status in statuses]
+        statuses, opening_task = (TaskStatus.PENDING, TaskStatus.PIPELINED), self.recording.timeline.opening_task
+        return [task for key, task in self.tasks.items() if opening_task(key).status in statuses]
 
     @cached_property
     def placed_tasks(self) -> list[TaskInfo]:

@@ -89,11 +89,11 @@ def reservation_words(view: JobView) -> str:
 
 def scaled_down(view: JobView) -> Finding | None:
     """The finding if all pods of the job are terminating and their ReplicaSet or StatefulSet asks for none."""
-    opening, snapshot = view.recording.timeline.opening_tasks, view.recording.snapshot
+    opening_task, snapshot = view.recording.timeline.opening_task, view.recording.snapshot
     kinds = [one for kind in ("ReplicaSet", "StatefulSet") for one in snapshot.objects_of(kind)]
     asked = {key_of(one): spec_of(one).get("replicas") for one in kinds}
     owner = next((key for key in owner_keys(view.job.pod_group.manifest) if asked.get(key) == 0), "")
-    leaving = [task for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
+    leaving = [task for task in view.tasks.values() if opening_task(task.key).status is TaskStatus.RELEASING]
     if not owner or not leaving or len(leaving) < len(view.tasks):
         return None
     names, verb = join_names(task.name for task in leaving), verb_for(len(leaving), "is")

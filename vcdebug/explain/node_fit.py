@@ -80,7 +80,8 @@ class NodeFits:
         """The fit on every node; tasks share it for which amounts and predicates are the same."""
         recording, within = self.view.recording, None
         if self._within is not None:
-            rows = [row for row, name in enumerate(recording.node_names) if name in self._within]
+            row_of = recording.session.node_table.row_of
+            rows = sorted(row_of[name] for name in self._within if name in row_of)
             within = np.array(rows, dtype=np.int64).tobytes()
         request, codes = tuple(self.task.init_resreq.items()), self._codes
         if not codes.any():

@@ -97,6 +97,11 @@ def evictions_by_victim(recording: Recording) -> Mapping[JobId, Sequence[Evictio
     return group_by_key((eviction.job, eviction) for eviction in carried_out(recording))
 
 
+@per_recording()
+def _evictions_by_pod(recording: Recording) -> Mapping[TaskKey, Sequence[Eviction]]:
+    return group_by_key((eviction.victim, eviction) for eviction in carried_out(recording))
+
+
 def _preemptor_name(recording: Recording, seq: Seq) -> str:
     """The preemptor: the task, else the job; empty if the action had none."""
     return recording.span_tree.name_around(seq, Level.TASK) or recording.span_tree.name_around(seq, Level.JOB)
@@ -197,8 +202,8 @@ def queue_use_words(recording: Recording, queue: QueueName, names: Iterable[str]
 
 def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | Advice | Flaw]:
     """Yields sentences, flaws and advice: deciding tier, lower priorities elsewhere, broken gangs, fewer victims."""
-    evictions, facts_of = carried_out(view.recording), view.recording.conf.facts_of
-    own = [one for one in evictions if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
+    for_job, facts_of = evictions_by_preemptor(view.recording).get(view.job.uid, ()), view.recording.conf.facts_of
+    own = [one for one in for_job if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     if own:
         yield from _deciding_tier_facts(view, own[0])
         yield from with_flaw(Flaw.MILDER_VICTIM, milder_nodes_facts(view.recording, own[0]))
@@ -208,11 +213,12 @@ def eviction_facts(view: JobView, victims: Sequence[TaskKey]) -> Iterator[str | 
     silent = [vote for vote in (calls.votes if calls is not None else ()) if vote.state == "switched off"]
     off = (f" ({GANG} does not protect it: {vote.silence_reason})" for vote in silent if vote.plugin == GANG)
     yield from _broken_gang_facts(view, victims, next(off, ""))
-    planned = [eviction for eviction in evictions if eviction.victim in victims]
+    by_pod = _evictions_by_pod(view.recording)
+    planned = sorted((one for key in dict.fromkeys(victims) for one in by_pod.get(key, ())), key=lambda one: one.seq)
     yield from useless_facts(view.recording, planned)
     yield from with_flaw(Flaw.BELOW_DESERVED, _queue_left_facts(view, planned))
     yield from with_flaw(Flaw.MANY_VICTIMS, _fewer_victims_facts(view, planned))
-    own = [one for one in evictions if one.preemptor == view.job.uid]
+    own = [one for one in for_job if one.preemptor == view.job.uid]
     places = [(task.node_name, task.init_resreq) for task in view.pipelined_tasks]
     yield from elsewhere_facts(view, own[0].seq, (one.node for one in own), places) if own else ()
 

@@ -149,8 +149,11 @@ def lasting_failures(
 
     Checked are ports and podAntiAffinity, also among the waiting tasks themselves, which are bound in this order.
     """
-    passing = _passing_tasks(view.recording)
+    recording, passing = view.recording, _passing_tasks(view.recording)
     for place, task in enumerate(waiting):
+        # Most clusters have neither, and a cycle may reserve thousands of nodes.
+        if not (host_ports(task.pod.spec, recording.snapshot.release) or _is_anti_affinity_used(recording)):
+            continue
         fits = NodeFits(view, task, len(view.recording), (task.node_name,))
         fits.without = passing.union((task.key, *leaving)).difference(earlier.key for earlier in waiting[:place])
         yield from ((task, failure) for find in (_port_failures, _anti_affinity_failures) for failure in find(fits))
@@ -161,6 +164,11 @@ def _passing_tasks(recording: Recording) -> frozenset[TaskKey]:
     """Terminating tasks, which leave their node, and pipelined ones, which have none yet."""
     passing = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
     return frozenset(key for key, task in recording.timeline.tasks.items() if task.status in passing)
+
+
+@per_recording()
+def _is_anti_affinity_used(recording: Recording) -> bool:
+    return any(_anti_affinity_terms(task) for task in recording.timeline.tasks.values() if "affinity" in task.pod.spec)
 
 
 def excluded_beside(fits: NodeFits, tasks: Sequence[TaskInfo]) -> Iterator[tuple[TaskInfo, Sequence[TaskInfo]]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import Struct, structs
@@ -26,7 +27,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import proportion
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import job_before, requested_together, state_before, task_of, tasks_of
-from vcdebug.recording.timeline import ClusterState
+from vcdebug.recording.timeline import ClusterState, LazyMap
 from vcdebug.releases.queues import GUARANTEES_BEYOND_REST, ZERO_DESERVED_DROPPED
 
 NAME = "proportion"
@@ -40,9 +41,9 @@ def attr_of(state: ClusterState, queue: QueueName) -> proportion.ProportionQueue
     return proportion.from_figures(state.books[NAME][queue])
 
 
-def attrs_of(state: ClusterState) -> dict[QueueName, proportion.ProportionQueueAttr]:
-    """The plugin's figures of all its queues in a state."""
-    return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
+def attrs_of(state: ClusterState) -> Mapping[QueueName, proportion.ProportionQueueAttr]:
+    """The plugin's figures of all its queues in a state, each read when it is looked at."""
+    return LazyMap(dict.fromkeys(queue for queue in state.books[NAME] if queue), partial(attr_of, state))
 
 
 def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> equation.Equation:

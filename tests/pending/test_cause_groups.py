@@ -1,8 +1,13 @@
 """The common text of all jobs with the same cause."""
 
+from typing import Any
+
 import pytest
 
-from vcdebug.explain.pending.cause_groups import merge_texts
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.explain.pending.cause_groups import MAX_KINDS, group_by_cause, merge_texts
+from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.recording.replay import replay_cycle
 
 
 @pytest.mark.parametrize(
@@ -19,3 +24,47 @@ from vcdebug.explain.pending.cause_groups import merge_texts
 )
 def test_texts_that_differ_in_more_than_numbers_are_represented_by_the_first(texts: list[str], merged: str) -> None:
     assert merged == merge_texts(texts)
+
+
+def test_jobs_of_one_cause_with_different_reasons_are_different_groups() -> None:
+    """The first job spoke for all: a thousand jobs looked as if a node selector kept each of them."""
+    taint = {"key": "gpu", "value": "a", "effect": "NoSchedule"}
+    nodes = [node("n1", cpu="8"), node("n2", cpu="8", taints=[taint])]
+    kinds: dict[str, dict[str, Any]] = {
+        "large": {},
+        "picky": {"nodeSelector": {"zone": "a"}},
+        "tolerant": {"tolerations": [{"key": "gpu", "operator": "Exists"}]},
+    }
+    jobs = [
+        (pod_group(f"{kind}-{number}"), pods(f"{kind}-{number}", 1, cpu=f"{number + 1}", **wish))
+        for kind, wish in kinds.items()
+        for number in range(1, 5 if kind == "large" else 4)
+    ]
+    filler = (
+        pod_group("full", phase="Running"),
+        pods("full", 1, cpu="8", on="n1"),
+        pods("full", 1, cpu="8", prefix="more", on="n2"),
+    )
+    snapshot = cluster(*nodes, *filler, *(part for job in jobs for part in job), conf=conf_of("predicates"))
+    groups = group_by_cause(survey_jobs(replay_cycle(snapshot)))
+    by_kind = [{job.explanation.job.partition("-")[0] for job in group.jobs} for group in groups]
+    assert all(len(kind) == 1 for kind in by_kind), [group.text for group in groups]
+    assert sum(len(group.jobs) for group in groups) == len(jobs)
+
+
+def test_rare_reasons_of_one_cause_are_one_group_and_plurals_are_no_difference() -> None:
+    labels: dict[str, dict[str, Any]] = {
+        name: {"nodeSelector": {name: "a"}} for name in ("north", "south", "east", "west", "upper", "lower")
+    }
+    jobs = [(pod_group(f"job-{name}"), pods(f"job-{name}", 1, **wish)) for name, wish in labels.items()]
+    gated = [
+        (
+            pod_group(f"gated-{count}", min_member=count),
+            pods(f"gated-{count}", count, schedulingGates=[{"name": "x/y"}]),
+        )
+        for count in (1, 2, 3)
+    ]
+    parts = (part for job in (*jobs, *gated) for part in job)
+    groups = group_by_cause(survey_jobs(replay_cycle(cluster(node("n1"), *parts, conf=conf_of("gang predicates")))))
+    assert ["scheduling-gate"] == [group.cause for group in groups if "gated" in group.jobs[0].explanation.job]
+    assert len(groups) <= 1 + MAX_KINDS + 1

@@ -12,7 +12,10 @@ from vcdebug.explain.pending.explanation import Survey, SurveyedJob, is_surveyed
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import QueueName
 from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import bare_name
 
+MAX_KINDS: Final = 3
+"""Kinds of reasons of one cause that have a group of their own; the jobs with rarer reasons are one group."""
 MAX_LISTED_JOBS: Final = 10
 """Up to this number, Pending jobs are listed one by one; more are grouped by cause."""
 _NUMBER: Final = re.compile(r"(\W*)(\d+)(\W*)")
@@ -20,7 +23,7 @@ _PLURALS: Final = {frozenset(("has", "have")): "have", frozenset(("is", "are")):
 
 
 class CauseGroup(Struct, frozen=True):
-    """The Pending jobs with the same cause."""
+    """The Pending jobs with the same cause, for one kind of reason if there are several."""
 
     cause: str
     """The code of the cause, as in JSON."""
@@ -40,12 +43,31 @@ class CauseGroup(Struct, frozen=True):
 
 
 def group_by_cause(survey: Survey) -> list[CauseGroup]:
-    """A group per cause: jobs below their minMember first, then the causes of most jobs, then those of the oldest."""
+    """A group per cause and kind of reason: jobs below their minMember first, then the causes of most jobs, then those
+    of the oldest.
+    """
     jobs = [*survey.unscheduled_jobs, *survey.partly_waiting_jobs]
     jobs.sort(key=lambda job: (job.age is None, -(job.age or 0.0)))
     jobs_by_cause = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
-    groups = [_new_group(scheduled, cause, jobs) for (scheduled, cause), jobs in jobs_by_cause.items()]
-    return sorted(groups, key=lambda group: (group.scheduled, -len(group.jobs)))
+    ranked = sorted(jobs_by_cause.items(), key=lambda entry: (entry[0][0], -len(entry[1])))
+    return [_new_group(*key, kind) for key, jobs in ranked for kind in _split_by_reason(jobs)]
+
+
+def _split_by_reason(jobs: Sequence[SurveyedJob]) -> list[Sequence[SurveyedJob]]:
+    """The jobs of one cause by kind of reason, the commonest first; those with rarer reasons together and last."""
+    kinds = sorted(group_by_key((_kind_of_reason(job), job) for job in jobs).values(), key=len, reverse=True)
+    common = [kind for kind in kinds[:MAX_KINDS] if len(kind) > 1]
+    listed = {id(job) for kind in common for job in kind}
+    rest = [job for job in jobs if id(job) not in listed]
+    return [*common, *([rest] if rest else ())]
+
+
+def _kind_of_reason(job: SurveyedJob) -> tuple[str, ...]:
+    """The words of the reason in the singular, with a mark for each that has a digit or the job's own name."""
+    own, singular = bare_name(job.explanation.job), {"have": "has", "are": "is"}
+    words = job.shown_finding.reason.split()
+    marked = ("#" if own in word or any(map(str.isdigit, word)) else word for word in words)
+    return tuple(singular.get(word, word).removesuffix("s") for word in marked)
 
 
 def list_known_causes(recording: Recording) -> list[str]:

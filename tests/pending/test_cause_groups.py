@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
+from vcdebug.debugger.driver import Driver
 from vcdebug.explain.pending.cause_groups import MAX_KINDS, group_by_cause, merge_texts
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.views.pending import waiting_table
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_jobs_of_one_cause_with_different_reasons_are_different_groups() -> None
     jobs = [
         (pod_group(f"{kind}-{number}"), pods(f"{kind}-{number}", 1, cpu=f"{number + 1}", **wish))
         for kind, wish in kinds.items()
-        for number in range(1, 5 if kind == "large" else 4)
+        for number in range(1, 6 if kind == "large" else 5)
     ]
     filler = (
         pod_group("full", phase="Running"),
@@ -46,10 +48,15 @@ def test_jobs_of_one_cause_with_different_reasons_are_different_groups() -> None
         pods("full", 1, cpu="8", prefix="more", on="n2"),
     )
     snapshot = cluster(*nodes, *filler, *(part for job in jobs for part in job), conf=conf_of("predicates"))
-    groups = group_by_cause(survey_jobs(replay_cycle(snapshot)))
+    recording = replay_cycle(snapshot)
+    groups = group_by_cause(survey_jobs(recording))
     by_kind = [{job.explanation.job.partition("-")[0] for job in group.jobs} for group in groups]
     assert all(len(kind) == 1 for kind in by_kind), [group.text for group in groups]
     assert sum(len(group.jobs) for group in groups) == len(jobs)
+    here = Driver(recording).goto_event(1)
+    for row, group in zip(waiting_table(here).rows, groups, strict=True):
+        listed = waiting_table(here, row.key.removeprefix("pending "))
+        assert [f"explain {job.explanation.job}" for job in group.jobs] == [each.key for each in listed.rows]
 
 
 def test_rare_reasons_of_one_cause_are_one_group_and_plurals_are_no_difference() -> None:

@@ -112,7 +112,7 @@ FOUND = {
     "breakpoint": ("panel", "Breaks", "8"),
     "compare": ("command", "diff [N [N]]", "X"),
     "why": ("command", "why [WHAT]", "="),
-    "pending": ("command", "pending [CAUSE]", ""),
+    "pending": ("command", "pending [CAUSE [KIND]]", ""),
     "evict": ("panel", "Evictions", "E"),
     "gpu-l40s-01": ("node", "gpu-l40s-01", ""),
     "chat-api-server-0": ("pod", "assistants/chat-api-server-0", ""),

@@ -128,19 +128,20 @@ BOARD_COLUMNS: Final = table_columns("cause~46", "jobs#", "pods#", "oldest#", "f
 PENDING_JOBS_COLUMNS: Final = table_columns("job@", "queue", "pending#", "age#", "why~30")
 
 
-def waiting_table(here: DebuggerState, cause: str = "") -> Table:
-    """The Pending jobs one by one if they are few or have the given cause, else by cause; a row's key is its command.
+def waiting_table(here: DebuggerState, words: str = "") -> Table:
+    """The Pending jobs one by one if they are few or of the named cause and kind, else by cause; a row's key is its
+    command.
 
     Raises CommandError for a cause that no job has.
     """
     from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS, group_by_cause
     from vcdebug.explain.pending.explanation import survey_jobs
 
-    survey = survey_jobs(here.recording)
+    survey, (cause, _, kind) = survey_jobs(here.recording), words.partition(" ")
     groups = group_by_cause(survey)
     if not cause:
         return board_table(survey) if len(survey.unscheduled_jobs) > MAX_LISTED_JOBS else _jobs_table(survey)
-    chosen = [group for group in groups if group.cause == cause]
+    chosen = [group for group in groups if group.cause == cause and kind in ("", str(group.kind))]
     jobs = [job for group in chosen for job in group.jobs]
     if not jobs:
         codes = dict.fromkeys(group.cause for group in groups)
@@ -169,7 +170,8 @@ def _cause_row(group: CauseGroup) -> Row:
     mark = Piece(f"{SOME} {group.text}", "warn") if group.scheduled else Piece(f"{NO} {group.text}", "bad")
     numbers = map(format_count, (len(group.jobs), group.pods))
     cells = (mark, *map(Piece, numbers), Piece(group.oldest_age), Piece(group.first_fix or "–"))
-    return Row(f"pending {group.cause}", (*cells, muted_piece(join_names(group.queues) or "–")))
+    command = f"pending {group.cause} {group.kind or ''}".rstrip()
+    return Row(command, (*cells, muted_piece(join_names(group.queues) or "–")))
 
 
 def _jobs_table(survey: Survey) -> Table:

@@ -93,7 +93,12 @@ VERBS: Final = (
     Verb(("why",), "[WHAT]", "Show where a value or an event comes from"),
     Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", _show_source),
     Verb(("overview",), "", "Show the overview of the cycle"),
-    Verb(("pending", "waiting", "board"), "[CAUSE]", "List Pending jobs by cause, or those of a CAUSE", view="waiting"),
+    Verb(
+        ("pending", "waiting", "board"),
+        "[CAUSE [KIND]]",
+        "List Pending jobs by cause, or those of a CAUSE",
+        view="waiting",
+    ),
     Verb(("jobs",), "[NAME]", "All jobs at the event, or the page of one"),
     Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job"),
     Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one"),

@@ -40,6 +40,8 @@ class CauseGroup(Struct, frozen=True):
     """The age of the oldest job."""
     first_fix: str
     """The first advice, worded for all jobs."""
+    kind: int
+    """The number of the kind of reason, from 1; 0 if all jobs of the cause have one kind."""
 
 
 def group_by_cause(survey: Survey) -> list[CauseGroup]:
@@ -50,7 +52,12 @@ def group_by_cause(survey: Survey) -> list[CauseGroup]:
     jobs.sort(key=lambda job: (job.age is None, -(job.age or 0.0)))
     jobs_by_cause = group_by_key(((job.explanation.scheduled, job.shown_finding.cause), job) for job in jobs)
     ranked = sorted(jobs_by_cause.items(), key=lambda entry: (entry[0][0], -len(entry[1])))
-    return [_new_group(*key, kind) for key, jobs in ranked for kind in _split_by_reason(jobs)]
+    kinds = ((key, _split_by_reason(jobs)) for key, jobs in ranked)
+    return [
+        _new_group(*key, jobs, number if len(groups) > 1 else 0)
+        for key, groups in kinds
+        for number, jobs in enumerate(groups, start=1)
+    ]
 
 
 def _split_by_reason(jobs: Sequence[SurveyedJob]) -> list[Sequence[SurveyedJob]]:
@@ -76,7 +83,7 @@ def list_known_causes(recording: Recording) -> list[str]:
     return list(dict.fromkeys(group.cause for group in groups))
 
 
-def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> CauseGroup:
+def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob], kind: int) -> CauseGroup:
     first_fixes = [fixes[0] for job in jobs if (fixes := job.explanation.advice_texts)]
     return CauseGroup(
         cause,
@@ -87,6 +94,7 @@ def _new_group(scheduled: bool, cause: str, jobs: Sequence[SurveyedJob]) -> Caus
         tuple(dict.fromkeys(job.queue for job in jobs if job.queue)),
         age_text(jobs[0].age),
         merge_texts(first_fixes) if first_fixes else "",
+        kind,
     )
 
 

@@ -37,7 +37,7 @@ from vcdebug.recording.event_index import TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
-MAX_KNOWN_NODES = 20_000
+MAX_KNOWN_NODES = 100_000
 
 
 @per_recording(most=8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -23,16 +23,32 @@ from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 
 
-class JudgedNode(Struct, frozen=True):
+class JudgedNode:
     """The verdict of an evicting action's own filter on the pods of one node."""
 
-    candidates: Sequence[TaskInfo]
-    future_idle: Resource
-    """The node's future idle if all candidates are evicted."""
-    objections: Mapping[SkippedVictim, Sequence[TaskInfo]]
-    """Reason → the pods that the filter skips for it."""
-    domain: Resource | None
-    """The node's room without all pods that the action could evict if flags and statuses allowed it; None for none."""
+    def __init__(self, recording: Recording, verdicts: Sequence[tuple[TaskInfo, str]], amounts: NodeAmounts) -> None:
+        self._recording = recording
+        self._verdicts = verdicts
+        self._amounts = amounts
+        self.candidates = [task for task, rule in verdicts if not rule]
+
+    @cached_property
+    def future_idle(self) -> Resource:
+        """The node's future idle if all candidates are evicted."""
+        return self._amounts.future_without(self.candidates)
+
+    # Of thousands of nodes, only those that an answer names are asked for the rest.
+
+    @property
+    def objections(self) -> Mapping[SkippedVictim, Sequence[TaskInfo]]:
+        """Reason → the pods that the filter skips for it."""
+        return group_by_key((_skip_of(self._recording, task, rule), task) for task, rule in self._verdicts if rule)
+
+    @property
+    def domain(self) -> Resource | None:
+        """The node's room without all pods that the action could evict if flags and statuses allowed it, if any."""
+        pods = [task for task, rule in self._verdicts if rule not in NEVER_CANDIDATE_RULES]
+        return self._amounts.future_without(pods) if pods else None
 
 
 class JudgedNodes:
@@ -41,32 +57,30 @@ class JudgedNodes:
     def __init__(self, names: Sequence[NodeName], judge: Callable[[NodeName], JudgedNode]) -> None:
         self._names = names
         self._judge = judge
-        self._by_row: dict[Row, JudgedNode] = {}
         self._is_judged = np.zeros(len(names), dtype=bool)
+        self._rooms: dict[Row, Resource] = {}
+        """The future idle of nodes with candidates, without these; verdicts on pods would take much memory."""
         self._columns: dict[str, FloatArray] = {}
 
     def at(self, row: Row) -> JudgedNode:
         """The verdict on the node of a row."""
-        if row not in self._by_row:
-            judged = self._by_row[row] = self._judge(self._names[row])
-            self._is_judged[row] = True
-            for name, column in self._columns.items():
-                column[row] = _room_of(judged, name)
-        return self._by_row[row]
+        return self._judge(self._names[row])
 
     def room_column(self, name: str, rows: IntArray) -> FloatArray:
         """The future idle of nodes without their candidates, in one dimension; -inf on nodes without candidates."""
-        for row in rows[~self._is_judged[rows]].tolist():
-            self.at(row)
+        new_rows = rows[~self._is_judged[rows]].tolist()
+        judged = ((row, self.at(row)) for row in new_rows)
+        new_rooms = {row: node.future_idle for row, node in judged if node.candidates}
+        self._is_judged[new_rows] = True
+        self._rooms |= new_rooms
+        for known_name, column in self._columns.items():
+            for row, room in new_rooms.items():
+                column[row] = room.get(known_name)
         if name not in self._columns:
             column = self._columns[name] = np.full(len(self._names), -np.inf)
-            for row, judged in self._by_row.items():
-                column[row] = _room_of(judged, name)
+            for row, room in self._rooms.items():
+                column[row] = room.get(name)
         return self._columns[name][rows]
-
-
-def _room_of(judged: JudgedNode, name: str) -> float:
-    return judged.future_idle.get(name) if judged.candidates else -np.inf
 
 
 class FilterObjection(NamedTuple):
@@ -171,23 +185,24 @@ def judge_node(
     recording: Recording, victim_filter: action_module.CandidateFilter, pods: Sequence[TaskInfo], amounts: NodeAmounts
 ) -> JudgedNode:
     """Apply a filter to the pods of a node with these amounts."""
-    verdicts = [(task, skipped_victim(recording, victim_filter, task)) for task in pods]
-    candidates = [task for task, skip in verdicts if skip is None]
-    in_domain = [task for task, skip in verdicts if skip is None or skip.rule not in NEVER_CANDIDATE_RULES]
-    objections = group_by_key((skip, task) for task, skip in verdicts if skip is not None)
-    domain = amounts.future_without(in_domain) if in_domain else None
-    return JudgedNode(candidates, amounts.future_without(candidates), objections, domain)
+    return JudgedNode(recording, [(task, _skip_rule(recording, victim_filter, task)) for task in pods], amounts)
 
 
 def skipped_victim(
     recording: Recording, victim_filter: action_module.CandidateFilter, victim: TaskInfo
 ) -> SkippedVictim | None:
     """Why a filter skips a task, given in its state at the event; None for a candidate."""
-    job = recording.session.jobs.get(victim.job)
+    rule = _skip_rule(recording, victim_filter, victim)
+    return _skip_of(recording, victim, rule) if rule else None
+
+
+def _skip_rule(recording: Recording, victim_filter: action_module.CandidateFilter, victim: TaskInfo) -> str:
     # The filter itself expects a victim whose job is in the session.
-    rule = action_module.NO_JOB if job is None else victim_filter(victim)
-    if not rule:
-        return None
+    return victim_filter(victim) if victim.job in recording.session.jobs else action_module.NO_JOB
+
+
+def _skip_of(recording: Recording, victim: TaskInfo, rule: str) -> SkippedVictim:
+    job = recording.session.jobs.get(victim.job)
     queue = "" if job is None else job.queue
     return SkippedVictim(rule, _RULE_TEXTS[rule].format(status=victim.status.upstream_name, queue=queue))
 

@@ -450,7 +450,9 @@ def _milder_nodes(recording: Recording, eviction: Eviction) -> dict[NodeName, Ta
     # The first eviction of the plan on this node: before a later one, the node already has the room of the first.
     first = next(seq for seq in same_node if _preemptor_name(recording, seq) == eviction.preemptor)
     fits = NodeFits(JobView(recording, preemptor.job, eviction.preemptor), preemptor, first - 1)
-    names = [node.name for node in fits.freeable_nodes(eviction.action) if node.name != eviction.node]
+    others = (name for name in fits.freeable_nodes(eviction.action).names if name != eviction.node)
+    # Seldom more than a few: only their pods are judged one by one.
+    names = [name for name in others if any(task.priority < victim.priority for task in fits.tasks_on(name))]
     candidates = ((name, fits.judge_node(eviction.action, name).candidates) for name in names)
     lowest = {name: min(tasks, key=lambda task: (task.priority, task.key)) for name, tasks in candidates}
     return {name: task for name, task in lowest.items() if task.priority < victim.priority}

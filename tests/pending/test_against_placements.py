@@ -81,7 +81,7 @@ def test_a_release_that_compares_all_resources_may_not_admit_beside_a_group_that
     assert told is any("without pods: PodGroup default/r" in words for words in found.advice_texts)
 
 
-def claimed(mode: str, on: str = "n1", phase: str = "") -> Explanation:
+def claimed(mode: str, on: str = "n1", phase: str = "", count: int = 1) -> Explanation:
     metadata = {"name": "c", "namespace": "default", "uid": "c"}
     bound = {**metadata, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
     claim = {"kind": "PersistentVolumeClaim", "metadata": bound, "status": {"phase": "Bound"}}
@@ -92,9 +92,8 @@ def claimed(mode: str, on: str = "n1", phase: str = "") -> Explanation:
     mounts: dict[str, Any] = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "c"}}]}
     first = pod("r-0", "r", on=on, phase=phase, **mounts)
     groups = [pod_group("r", phase="Running"), pod_group("j")]
-    return explained(
-        cluster(node("n1"), claim, volume, groups, first, pod("j-0", "j", requests={"cpu": "1"}, **mounts), conf=PLAIN)
-    )
+    wanted = pods("j", count, requests={"cpu": "1"}, **mounts)
+    return explained(cluster(node("n1"), claim, volume, groups, wanted, first, conf=PLAIN))
 
 
 @pytest.mark.parametrize(
@@ -106,6 +105,12 @@ def test_a_placement_with_a_claim_of_one_pod_that_another_uses_cannot_start(mode
     assert found.scheduled
     assert told is ("but cannot start there" in found.sentence)
     assert told is any("r-0 on n1 uses it" in fact for fact in found.dominant.facts)
+
+
+def test_of_several_pods_with_a_claim_of_one_pod_the_running_one_has_to_end() -> None:
+    found = claimed("ReadWriteOncePod", count=3)
+    assert all("r-0 on n1 uses it" in fact for fact in found.dominant.facts if "uses it" in fact)
+    assert "End r-0 first, or give the claim access mode ReadWriteOnce." in found.advice_texts
 
 
 def web_pods(*nodes: str, **spec: Any) -> list[Manifest]:

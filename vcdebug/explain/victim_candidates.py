@@ -203,6 +203,8 @@ def _skip_rule(recording: Recording, victim_filter: action_module.CandidateFilte
 
 def _skip_of(recording: Recording, victim: TaskInfo, rule: str) -> SkippedVictim:
     job = recording.session.jobs.get(victim.job)
+    if job is None and victim.job:
+        return SkippedVictim(rule, "of jobs that are not in the session")
     queue = "" if job is None else job.queue
     return SkippedVictim(rule, _RULE_TEXTS[rule].format(status=victim.status.upstream_name, queue=queue))
 

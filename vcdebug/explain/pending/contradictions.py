@@ -342,7 +342,8 @@ def _pods_by_single_claim(recording: Recording) -> Mapping[str, Sequence[TaskInf
     """namespace/name of a claim for one pod alone → the pods on nodes that mount it."""
     objects = recording.snapshot.objects_of("PersistentVolumeClaim")
     claims = {key_of(one) for one in objects if _ONE_POD in (spec_of(one).get("accessModes") or ())}
-    up = (task for task in recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES)
+    up = [task for task in recording.timeline.tasks.values() if task.node_name and task.status not in ENDED_STATUSES]
+    up.sort(key=lambda task: task.status is not TaskStatus.RUNNING)
     mounts = ((f"{task.namespace}/{name}", task) for task in up if claims for name in claim_names_of(task.pod))
     return group_by_key((key, task) for key, task in mounts if key in claims)
 

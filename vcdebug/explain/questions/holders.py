@@ -54,10 +54,16 @@ def find_holders(recording: Recording, word: str) -> QuestionReply:
 
 
 def _holding_tasks(recording: Recording) -> Iterator[TaskInfo]:
-    for job in recording.session.jobs.values():
-        for task in job.tasks.values():
-            if is_allocated_status(task.status) or task.status in (TaskStatus.RELEASING, TaskStatus.PIPELINED):
-                yield task
+    """The tasks that use resources of a node, also those of no job, such as pods of another scheduler."""
+    for task in recording.timeline.tasks.values():
+        if is_allocated_status(task.status) or task.status in (TaskStatus.RELEASING, TaskStatus.PIPELINED):
+            yield task
+
+
+def _queue_of(recording: Recording, task: TaskInfo) -> QueueName:
+    """The queue of the task's job; empty for a task of no job."""
+    job = recording.session.jobs.get(task.job)
+    return QueueName("") if job is None else job.queue
 
 
 def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[TaskInfo]]:
@@ -73,8 +79,8 @@ def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[TaskIn
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
-    queue_names, jobs = queue_index.queues_below(recording, name), recording.session.jobs
-    return f"queue {name}", [task for task in _holding_tasks(recording) if jobs[task.job].queue in queue_names]
+    queue_names = queue_index.queues_below(recording, name)
+    return f"queue {name}", [task for task in _holding_tasks(recording) if _queue_of(recording, task) in queue_names]
 
 
 def _holders_on_port(recording: Recording, number: str) -> tuple[str, list[TaskInfo]]:
@@ -120,7 +126,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     queue_names = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
     if task is None:
         asked = [name for name, value in view.job.get_min_resources().items() if value > 0]
-        tasks = [task for task in _holding_tasks(recording) if recording.session.jobs[task.job].queue in queue_names]
+        tasks = [task for task in _holding_tasks(recording) if _queue_of(recording, task) in queue_names]
         held = [(task, [name for name in asked if task.resreq.get(name) > 0]) for task in tasks]
         of_others = ((task, amounts) for task, amounts in held if amounts and task.job != subject.job)
         needed = f"resources that {subject.job} needs ({format_resource(view.job.get_min_resources())})"
@@ -133,8 +139,11 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     fits = NodeFits(view, task, len(recording))
     dimensions = [name for name, value in task.init_resreq.items() if value > 0]
     ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
-    # A pipelined pod waits for pods that terminate on its node.
+    # A pipelined pod waits for pods that terminate on its node, as any pod does where only they keep it out.
     suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
+    nodes = recording.session.nodes
+    free = [node.name for node in fits.free_nodes]
+    suitable |= {name for name in free if not task.init_resreq.less_equal(nodes[name].idle)}
     if (fits.free_nodes or fits.waiting_nodes) and _is_refused_by_limit(view):
         queue_names = dict.fromkeys(_limited_queues(view))
     holders, own, elsewhere = [], 0, 0
@@ -142,7 +151,7 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
         # Resources on unsuitable nodes do not help the job, however many there are.
-        counts = other.node_name in suitable or recording.session.jobs[other.job].queue in queue_names
+        counts = other.node_name in suitable or _queue_of(recording, other) in queue_names
         amounts = [name for name in dimensions if other.resreq.get(name) > 0] if counts else []
         if other.job == subject.job:
             own += other is not task and bool(amounts)
@@ -153,8 +162,10 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     reply = _build_reply(recording, subject.job, needed, holders, own)
     limit_words = f"A limit of queue {view.queue.name} rejected it in this cycle"
     counted = f"{limit_words}: the pods that count for the limit are listed, on any node ({elsewhere} of these)."
-    lines = (counted,) if elsewhere else ()
-    return replace(reply, lines=(*reply.lines, *(lines if holders else (explanation.sentence,))))
+    lines = (counted,) if elsewhere and holders else ()
+    # Where a node is free for the pod, something else than these pods keeps its job Pending.
+    reason = () if holders and (queue_names or suitable.issuperset(free)) else (explanation.sentence,)
+    return replace(reply, lines=(*reply.lines, *lines, *reason))
 
 
 def _is_refused_by_limit(view: JobView) -> bool:
@@ -191,6 +202,8 @@ def _eviction_verdict(recording: Recording, task: TaskInfo, fits: NodeFits | Non
     # No action evicts a pod twice.
     if task.status is TaskStatus.RELEASING:
         return "already terminating"
+    if task.job not in recording.session.jobs:
+        return "no (of no job in this cycle)"
     if not configured:
         return f"no (actions: {', '.join(conf.actions)}; none evicts)"
     if fits is None:
@@ -230,14 +243,17 @@ def _build_reply(
     recording: Recording, subject: str, target: str, holders: Sequence[ResourceHolder], own: int = 0
 ) -> QuestionReply:
     """The holders in a table; `own` is the number of the job's own pods, which are counted only."""
-    jobs = recording.session.jobs
-    ordered = sorted(holders, key=lambda holder: (jobs[holder.task.job].queue, -holder.task.priority, holder.task.key))
+    ordered = sorted(holders, key=lambda holder: (-holder.task.priority, holder.task.key))
+    by_queue = group_by_key((_queue_of(recording, holder.task), holder) for holder in ordered)
+    unmanaged = by_queue.pop("", [])
+    managed = [holder for _, some in sorted(by_queue.items()) for holder in some]
+    ordered = [*managed, *unmanaged]
     columns = ("pod", "node", "priority#", "age", "holds", "evictable", "queue", "status")
     rows = tuple(_holder_row(recording, holder) for holder in ordered[:MAX_HOLDER_ROWS])
-    owners = dict.fromkeys(holder.task.job for holder in ordered)
-    queues = count_noun(len({jobs[owner].queue for owner in owners}), "queue")
-    pods, use = count_noun(len(ordered), "pod"), "uses" if len(ordered) == 1 else "use"
-    sentence = f"{pods} of {count_noun(len(owners), 'job')} ({queues}) {use} {target}."
+    jobs, queues = count_noun(len({holder.task.job for holder in managed}), "job"), count_noun(len(by_queue), "queue")
+    parts = [f"{count_noun(len(managed), 'pod')} of {jobs} ({queues})"] if managed else []
+    parts += [f"{count_noun(len(unmanaged), 'pod')} of no job in this cycle"] if unmanaged else []
+    sentence = f"{' and '.join(parts)} {verb_for(len(ordered), 'uses')} {target}."
     sentence = sentence if ordered else f"No pod {'of another job ' if own else ''}uses {target}."
     data = {"subject": subject, "holders": [_holder_json(recording, holder) for holder in ordered]}
     hidden_count = len(ordered) - MAX_HOLDER_ROWS
@@ -247,7 +263,7 @@ def _build_reply(
 
 
 def _holder_row(recording: Recording, holder: ResourceHolder) -> tuple[str, ...]:
-    task, queue = holder.task, recording.session.jobs[holder.task.job].queue
+    task, queue = holder.task, _queue_of(recording, holder.task) or "-"
     age, status = age_since(recording, task.pod.creation_timestamp), task.status.upstream_name
     place = (task.key, task.node_name, str(task.priority), age)
     return (*place, holder.held_text, holder.eviction_text, queue, status)
@@ -258,7 +274,7 @@ def _holder_json(recording: Recording, holder: ResourceHolder) -> dict[str, obje
     return {
         "pod": task.key,
         "job": task.job,
-        "queue": recording.session.jobs[task.job].queue,
+        "queue": _queue_of(recording, task),
         "priority": task.priority,
         "node": task.node_name,
         "status": task.status.upstream_name,

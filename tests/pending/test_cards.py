@@ -163,6 +163,17 @@ def test_memory_of_no_whole_amount_without_a_number_of_cards_is_explained(memory
     assert not any(words.startswith("State ") for words in found.advice_texts)
 
 
+@pytest.mark.parametrize("more", [0, 1, 2])
+def test_cards_of_several_nodes_are_counted_on_each(more: int) -> None:
+    nodes = [cards(2) for _ in range(more + 1)]
+    for number, one in enumerate(nodes, start=1):
+        one["metadata"] |= {"name": f"n{number}", "uid": f"n{number}"}
+    names = ", ".join(f"n{number}" for number in range(1, more + 2))
+    found = why(sharing(nodes, pod_group("j"), asking("j-0", memory="1001")))
+    each = "on each node, " if more else ""
+    assert f"no card of {names} qualifies ({each}2 cards: only 1000 of 1000 memory free)" in found.full_text
+
+
 def test_too_few_suitable_cards_are_counted_where_the_release_settles_nothing() -> None:
     for found in (of_cards(800, 1000, memory="900"), of_cards(800, 1000, memory="900", release="v1.15.1")):
         assert "2 cards with 900 of its memory; 1 of 2 cards of n1 qualify (1 card: only 800 of" in found.full_text

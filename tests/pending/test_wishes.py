@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+
+import pytest
 
 from tests.builders import WINDOWS, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.snapshot import Manifest
 
 GPU = "nvidia.com/gpu"
@@ -190,6 +194,34 @@ def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_re
     found = explain_by_name(replay_cycle(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
     assert "no-hypernode" == found.cause_code
     assert "no HyperNode up to tier 1 has room for its 4 pods (minMember) (32 cpu" in found.full_text
+
+
+@pytest.mark.parametrize("release", ["v1.12.0", "v1.13.0", "v1.14.1", "master"])
+@pytest.mark.parametrize("tiers", [(2,), (2, 3)])
+def test_a_hard_topology_without_a_hyper_node_of_its_tiers_is_named(release: str, tiers: tuple[int, ...]) -> None:
+    """Older releases try no pod then, as newer ones; each says which nodes are in no such HyperNode."""
+    tree = [hyper_node(f"s{tier}", tier, nodes=["n0", "n1"]) for tier in tiers]
+    group = pod_group("train", networkTopology={"mode": "hard", "highestTierAllowed": 1})
+    conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
+    snapshot = cluster([node("n0"), node("n1")], tree, group, pods("train", 1), conf=conf)
+    found = explain_by_name(replay_cycle(snapshot.with_release(resolve_release(release).release)), "default/train")
+    assert "no-hypernode" == found.cause_code
+    assert "n0, n1 have room for it, but are in no HyperNode up to tier 1." in found.dominant.facts
+    assert "Put n0, n1 into a HyperNode of tier 1, if they share its network." in found.advice_texts
+
+
+@pytest.mark.parametrize("now", ["2026-11-01T00:00:00Z", "2026-11-01T19:00:00Z"])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_revocable_node_that_never_takes_the_pod_is_named_whatever_its_window(now: str, allowed: bool) -> None:
+    revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
+    given: dict[str, Any] = {"annotations": {"volcano.sh/revocable-zone": "*"}} if allowed else {}
+    snapshot = cluster(revocable, pod_group("train"), pods("train", 1, **given), conf=WINDOWS)
+    snapshot.now = datetime.fromisoformat(now)
+    found = explain_by_name(replay_cycle(snapshot), "default/train")
+    words = "n1 of a revocable zone takes only pods with annotation volcano.sh/revocable-zone, which train-0 lacks."
+    assert (not allowed) is (words in found.dominant.facts)
+    assert (not allowed) is any(text.startswith("Set annotation volcano.sh/r") for text in found.advice_texts)
+    assert ("T00" in now) is any(text.startswith("Wait until 18:00") for text in found.advice_texts)
 
 
 def test_closed_tdm_window_is_named_with_its_hours() -> None:

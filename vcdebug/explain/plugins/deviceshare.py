@@ -327,7 +327,8 @@ def _unsuitable_cards(fits: NodeFits) -> Iterator[ConstraintFailure]:
     for (asks, qualify, lacks, is_used), names in by_lack.items():
         less = Advice.for_owner("Request less of the card, or another card type.")
         rule, less = next(_settled_memory(fits, fits.view.session.nodes[names[0]]), ("", less))
-        text = f"The pod asks {asks}; {qualify.format(join_names(names))} ({lacks}){rule}"
+        each = "on each node, " if len(names) > 1 else ""
+        text = f"The pod asks {asks}; {qualify.format(join_names(names))} ({each}{lacks}){rule}"
         free = Advice.queue_admin(f"Free a card on {join_names(names, 1)}.")
         yield ConstraintFailure(text, (free, less) if is_used else (less,))
 

@@ -43,7 +43,7 @@ from vcdebug.recording.effects import hyper_nodes_of_soft
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import session_at_event
 from vcdebug.recording.state_before import sum_resources
-from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE
+from vcdebug.releases.scheduling import ALLOCATE_TOPOLOGY_TIERS, HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE
 from vcdebug.snapshot.manifest import object_in, object_list, owner_names, spec_of
 
 JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
@@ -332,6 +332,19 @@ def no_room_in_one(view: JobView) -> Finding | None:
     return view.pending(Cause.NO_HYPER_NODE, reason, {}, evidence, advice).with_additions(*rooms, in_front=True)
 
 
+def none_of_tier(view: JobView) -> Finding | None:
+    """The finding in releases that try no pod of a job with a hard topology without a HyperNode of its tiers."""
+    tier, end, task = hard_tier_of(view.job.pod_group.network_topology), view.action_ends(ALLOCATE), view.blocked_task
+    in_tiers = view.recording.snapshot.release.has_older_form(ALLOCATE_TOPOLOGY_TIERS)
+    if tier is None or end is None or task is None or not in_tiers or _hyper_nodes_up_to(view, tier):
+        return None
+    reason = f"networkTopology (hard) asks for one HyperNode up to tier {tier}, but the session has none"
+    evidence = Evidence(end, "allocate has no HyperNode to try")
+    finding = view.pending(Cause.NO_HYPER_NODE, reason, {}, (evidence,), (_RAISE_TIER,))
+    free = [node.name for node in NodeFits(view, task, end).free_nodes]
+    return finding.with_additions(*_unlisted_nodes(view, free, tier), in_front=True)
+
+
 def _empty_hyper_node(infos: Sequence[HyperNodeInfo], tree: HyperNodes) -> Iterator[str | Advice]:
     """Yields why the first HyperNode without nodes has none: its members state a pattern, or exist nowhere."""
     for info in [one for one in infos if one.manifest and not tree.real_nodes.get(one.name)][:1]:
@@ -360,13 +373,14 @@ def _unlisted_nodes(view: JobView, free: Sequence[NodeName], tier: int | None) -
     if not unlisted or tier is None:
         return
     selectors = join_names((f"{info.name}: {_selector_words(info)}" for info in infos), 2)
+    selected = f" ({selectors})" if selectors else ""
     names, are = join_names(unlisted, 3), verb_for(len(unlisted), "is")
     have = f"{names} {verb_for(len(unlisted), 'has')} room for it, but {are} in no HyperNode up to tier {tier}"
     members = ", ".join(f"{{type: Node, selector: {{exactMatch: {{name: {node}}}}}}}" for node in unlisted)
     spec = f"{{tier: {tier}, members: [{members}]}}"
     edit = f"HyperNode/{_NEW_HYPER_NODE}:+={{apiVersion: topology.volcano.sh/v1alpha1, spec: {spec}}}"
     words = f"Put {names} into a HyperNode of tier {tier}, if they share its network."
-    yield f"{have} ({selectors})."
+    yield f"{have}{selected}."
     yield Advice.cluster_admin(words, edit).as_repair()
 
 
@@ -397,9 +411,7 @@ def _other_users(fits: NodeFits, nodes: Iterable[NodeName], where: str) -> Itera
 
 
 def _minimum_for(view: JobView, sub_job: SubJobInfo | None) -> tuple[str, Resource]:
-    """(words, amount) that a HyperNode must hold: all Pending pods of a subgroup, whatever its minimum; for the job
-    minResources, else the pods up to minMember.
-    """
+    """(words, amount) that a HyperNode must hold: a subgroup's Pending pods; minResources, or pods up to minMember."""
     min_resources, job = view.job.get_min_resources(), view.job
     if sub_job is not None:
         pending = [task for task in view.unplaced_tasks if task.uid in sub_job.tasks]

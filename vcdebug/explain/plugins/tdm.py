@@ -163,8 +163,17 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Nodes of revocable zones whose window is closed: tdm places no pod there."""
+    """Nodes of revocable zones that no pod without the annotation may use, and those of a closed window."""
     plugin = fits.view.session.plugin_of_class(tdm.Tdm)
+    shut = filter(None, map(plugin.zones.zone_error, plugin.windows))
+    names = [] if fits.task.revocable_zone else [node.name for node in fits.refused_for(tdm.NOT_ALLOWED, *shut)]
+    if names:
+        rule = f"only pods with annotation {REVOCABLE_ZONE_KEY}, which {fits.task.name} lacks"
+        text = f"{join_names(names)} of a revocable zone {verb_for(len(names), 'takes')} {rule}"
+        alike = [one for one in fits.view.unplaced_tasks if one.task_role == fits.task.task_role]
+        edits = (f"Pod/{one.key}:metadata.annotations[{REVOCABLE_ZONE_KEY}]='*'" for one in alike)
+        allow = f'Set annotation {REVOCABLE_ZONE_KEY}: "*" on the pods, if tdm may evict them when a window ends.'
+        yield ConstraintFailure(text, (Advice.for_owner(allow, *edits),))
     for zone, window in plugin.windows.items():
         error = plugin.zones.zone_error(zone)
         names = [node.name for node in fits.refused_for(error)] if error else []

@@ -37,6 +37,7 @@ ALLOCATING = (
     "vcdebug.explain.plugins.network_topology_aware:no_hyper_node",
     "vcdebug.explain.plugins.network_topology_aware:full_hyper_nodes",
     "vcdebug.explain.plugins.network_topology_aware:no_room_in_one",
+    "vcdebug.explain.plugins.network_topology_aware:none_of_tier",
 )
 """Gates of allocate for the whole job; the first finding dominates."""
 EVICTION_GATES = (

@@ -74,3 +74,23 @@ def test_node_with_less_than_the_tolerance_too_little_fits() -> None:
     recording = replay_cycle(cluster(node("n1", cpu="2"), conf=conf_of("predicates")))
     fits = [fit_table(recording, 0, (("cpu", amount),)).nodes[0] for amount in (2000.05, 2000.2)]
     assert ["free", "too small"] == [fit.kind for fit in fits]
+
+
+def test_node_that_takes_no_pods_at_all_is_too_small() -> None:
+    recording = replay_cycle(cluster(node("n1", pods="0"), conf=conf_of("predicates")))
+    assert "too small" == fit_table(recording, 0, (("pods", 1.0),)).nodes[0].kind
+
+
+def test_request_is_too_large_if_there_are_nodes_and_each_is_too_small() -> None:
+    request = (("cpu", 4000.0),)
+    sizes = {(): False, ("2",): True, ("2", "8"): False, ("2", "3"): True}
+    for cpus, expected in sizes.items():
+        nodes = [node(f"n{number}", cpu=cpu) for number, cpu in enumerate(cpus)]
+        table = fit_table(replay_cycle(cluster(*nodes, conf=conf_of("predicates"))), 0, request)
+        assert expected is table.is_too_large, cpus
+
+
+def test_largest_node_is_the_first_with_the_largest_amount() -> None:
+    nodes = [node(f"n{number}", cpu=cpu) for number, cpu in enumerate(("2", "8", "4", "8"))]
+    recording = replay_cycle(cluster(*nodes, conf=conf_of("predicates")))
+    assert (8000.0, "n1") == fit_table(recording, 0, ()).largest_node("cpu")

@@ -59,7 +59,8 @@ def room_takers(fits: NodeFits) -> RoomTakers:
         return RoomTakers()
     at_opening = fit_table(recording, opened, tuple(fits.task.init_resreq.items()))
     lost_rows = np.intersect1d(fits.of_kind("short").rows, at_opening.of_kind("free").rows, assume_unique=True)
-    lost_nodes = tuple([recording.node_names[row] for row in lost_rows.tolist()])
+    names = recording.node_names
+    lost_nodes = tuple([names[row] for row in lost_rows.tolist()])
     placed = placements_before(recording, fits.earliest_seq)
     # Jobs without placed pods share one cached answer, whose key names no job.
     own_job = fits.view.job.uid if any(key in placed for key in fits.view.tasks) else ""

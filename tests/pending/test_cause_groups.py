@@ -59,6 +59,15 @@ def test_jobs_of_one_cause_with_different_reasons_are_different_groups() -> None
         assert [f"explain {job.explanation.job}" for job in group.jobs] == [each.key for each in listed.rows]
 
 
+def test_names_of_jobs_and_their_pods_are_no_difference() -> None:
+    names = ("a", "has", "train", "node", "more-than", "cpu", "fit", "of", "room", "largest", "any")
+    jobs = [(pod_group(name), pods(name, 1, cpu="9")) for name in names]
+    groups = group_by_cause(
+        survey_jobs(replay_cycle(cluster(node("n1", cpu="2"), *(one for job in jobs for one in job))))
+    )
+    assert [len(names)] == [len(group.jobs) for group in groups]
+
+
 def test_rare_reasons_of_one_cause_are_one_group_and_plurals_are_no_difference() -> None:
     labels: dict[str, dict[str, Any]] = {
         name: {"nodeSelector": {name: "a"}} for name in ("north", "south", "east", "west", "upper", "lower")

@@ -18,6 +18,7 @@ MAX_KINDS: Final = 3
 """Kinds of reasons of one cause that have a group of their own; the jobs with rarer reasons are one group."""
 MAX_LISTED_JOBS: Final = 10
 """Up to this number, Pending jobs are listed one by one; more are grouped by cause."""
+_NAME: Final = re.compile(r"[\w.-]+")
 _NUMBER: Final = re.compile(r"(\W*)(\d+)(\W*)")
 _PLURALS: Final = {frozenset(("has", "have")): "have", frozenset(("is", "are")): "are"}
 
@@ -72,9 +73,14 @@ def _split_by_reason(jobs: Sequence[SurveyedJob]) -> list[Sequence[SurveyedJob]]
 def _kind_of_reason(job: SurveyedJob) -> tuple[str, ...]:
     """The words of the reason in the singular, with a mark for each that has a digit or the job's own name."""
     own, singular = bare_name(job.explanation.job), {"have": "has", "are": "is"}
+
+    def is_variable(word: str) -> bool:
+        # `namespace/name`, or the name of a pod: a job named `a` is not in `has`.
+        is_of_pod = any(name.startswith(f"{own}-") for name in _NAME.findall(word))
+        return is_of_pod or f"/{own}" in word or any(map(str.isdigit, word))
+
     words = job.shown_finding.reason.split()
-    marked = ("#" if own in word or any(map(str.isdigit, word)) else word for word in words)
-    return tuple(singular.get(word, word).removesuffix("s") for word in marked)
+    return tuple("#" if is_variable(word) else singular.get(word, word).removesuffix("s") for word in words)
 
 
 def list_known_causes(recording: Recording) -> list[str]:

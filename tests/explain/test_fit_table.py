@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from tests.builders import cluster, conf_of, node
+from tests.builders import amounts, cluster, conf_of, node, pod_group, pods
 from tests.recorded import GOLDEN, golden
 from vcdebug.explain.fit_table import WITHOUT, FitKind, NodeFit, RequestItems, fit_table, objections_kind, room_by_node
+from vcdebug.explain.job_view import ExplainSubject, view_of
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.framework.record import PredicateEvent
 from vcdebug.grouping import Histogram, histogram
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import PODS, Resource, at_most
@@ -94,3 +97,26 @@ def test_largest_node_is_the_first_with_the_largest_amount() -> None:
     nodes = [node(f"n{number}", cpu=cpu) for number, cpu in enumerate(("2", "8", "4", "8"))]
     recording = replay_cycle(cluster(*nodes, conf=conf_of("predicates")))
     assert (8000.0, "n1") == fit_table(recording, 0, ()).largest_node("cpu")
+
+
+def test_only_the_rows_within_count() -> None:
+    recording = replay_cycle(cluster(*(node(f"n{number}", cpu="1") for number in range(4)), conf=conf_of("predicates")))
+    within = np.array([1, 3], dtype=np.int64).tobytes()
+    table = fit_table(recording, 0, (("cpu", 2000.0),), within=within)
+    assert ["n1", "n3"] == list(table.of_kind("too small").names) == list(table.nodes.names)
+    assert [("too small (cpu)", ["n1", "n3"])] == table.reason_histogram
+
+
+def test_node_that_the_recorded_search_found_is_free_although_a_later_pod_took_the_port() -> None:
+    """The predicates, asked again, see the end of the cycle, where another job has the port."""
+    ports = [{"name": "main", "ports": [{"hostPort": 80}], "resources": {"requests": amounts("1", "1G")}}]
+    gang = pod_group("first", min_member=2), pods("first", 2, containers=ports)
+    later = pod_group("second"), pods("second", 1, containers=ports)
+    conf = conf_of("priority gang", "predicates")
+    recording = replay_cycle(cluster(node("n1"), *gang, *later, conf=conf))
+    view = view_of(recording, ExplainSubject("default/first"))
+    searches = recording.events_of_type(PredicateEvent)
+    found = next((seq, event.task) for seq, event in searches if event.task in view.tasks and len(event.feasible))
+    assert recording.session.jobs["default/second"].ready_task_num() == 1, "it has the port at the end"
+    fits = [NodeFits(view, view.tasks[found[1]], seq) for seq in (found[0], len(recording))]
+    assert ["free", "refused"] == [fit.node_fits[0].kind for fit in fits]

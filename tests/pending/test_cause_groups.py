@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.pending.cause_groups import MAX_KINDS, group_by_cause, merge_texts
+from vcdebug.explain.pending.cause_groups import group_by_cause, merge_texts
 from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.views.pending import waiting_table
@@ -61,7 +61,7 @@ def test_jobs_of_one_cause_with_different_reasons_are_different_groups() -> None
 
 def test_names_of_jobs_and_their_pods_are_no_difference() -> None:
     names = ("a", "has", "train", "node", "more-than", "cpu", "fit", "of", "room", "largest", "any")
-    jobs = [(pod_group(name), pods(name, 1, cpu="9")) for name in names]
+    jobs = [(pod_group(name), pod(f"{name}-main", name, requests=amounts("9", "1G"))) for name in names]
     groups = group_by_cause(
         survey_jobs(replay_cycle(cluster(node("n1", cpu="2"), *(one for job in jobs for one in job))))
     )
@@ -69,18 +69,11 @@ def test_names_of_jobs_and_their_pods_are_no_difference() -> None:
 
 
 def test_rare_reasons_of_one_cause_are_one_group_and_plurals_are_no_difference() -> None:
-    labels: dict[str, dict[str, Any]] = {
-        name: {"nodeSelector": {name: "a"}} for name in ("north", "south", "east", "west", "upper", "lower")
-    }
-    jobs = [(pod_group(f"job-{name}"), pods(f"job-{name}", 1, **wish)) for name, wish in labels.items()]
-    gated = [
-        (
-            pod_group(f"gated-{count}", min_member=count),
-            pods(f"gated-{count}", count, schedulingGates=[{"name": "x/y"}]),
-        )
-        for count in (1, 2, 3)
+    gates = [*("north", "south", "east", "west"), *("common",) * 3]
+    jobs = [(f"job-{number}", number % 3 + 1, gate) for number, gate in enumerate(gates)]
+    groups = [pod_group(name, min_member=count) for name, count, _ in jobs]
+    gated = [pods(name, count, schedulingGates=[{"name": f"x/{gate}"}]) for name, count, gate in jobs]
+    found = group_by_cause(survey_jobs(replay_cycle(cluster(node("n1"), *groups, *gated, conf=conf_of("gang")))))
+    assert [("scheduling-gate", 3, 1), ("scheduling-gate", 4, 2)] == [
+        (group.cause, len(group.jobs), group.kind) for group in found
     ]
-    parts = (part for job in (*jobs, *gated) for part in job)
-    groups = group_by_cause(survey_jobs(replay_cycle(cluster(node("n1"), *parts, conf=conf_of("gang predicates")))))
-    assert ["scheduling-gate"] == [group.cause for group in groups if "gated" in group.jobs[0].explanation.job]
-    assert len(groups) <= 1 + MAX_KINDS + 1

@@ -210,7 +210,7 @@ def test_a_node_without_cards_needs_no_device_plugin_where_another_node_has_some
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "fact"),
     [
         ("gpu-a,10,1000,NVIDIA-A,true:", "describes a card in 5 fields, fewer than the 6 that v1.12.2 reads"),
         (
@@ -221,7 +221,7 @@ def test_a_node_without_cards_needs_no_device_plugin_where_another_node_has_some
     ],
 )
 def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_unreadable(
-    line: str, told: str
+    line: str, fact: str
 ) -> None:
     registered, waits = cards(1), asking("j-0", memory="500")
     notes = {"register": line, "handshake": "Reported 2026-10-31 23:59:50"}
@@ -229,10 +229,10 @@ def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_
     limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "500"}
     waits["spec"]["containers"] = [{"name": "c", "resources": {"limits": limits, "requests": {"cpu": "1"}}}]
     found = why(snapshot_at_release(sharing(registered, pod_group("j"), waits), "v1.12.2"))
-    assert found.scheduled is (told == "")
-    assert told in found.full_text
+    assert found.scheduled is (fact == "")
+    assert fact in found.full_text
     older = why(snapshot_at_release(sharing(registered, pod_group("j"), waits), "v1.14.2"))
-    assert (older.cause_code == "panic") is told.startswith("describes")
+    assert (older.cause_code == "panic") is fact.startswith("describes")
     assert older.cause_code != "panic" or older.advice_texts[0].startswith(
         "Upgrade Volcano (v1.15.0: #5290), or correct"
     )

@@ -38,6 +38,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
 MAX_KNOWN_NODES = 100_000
+"""Verdicts on nodes that are kept for one state, counted for each kind of preemptor."""
 
 
 @per_recording(most=8)
@@ -50,7 +51,7 @@ class NodeFits:
     """The fit of one task on every node, in the state before event `seq`."""
 
     without: Collection[TaskKey] = ()
-    """Tasks that count on no node, such as those that leave."""
+    """Tasks that count on no node, such as those that leave; victim filters do not read it."""
 
     def __init__(self, view: JobView, task: TaskInfo, seq: Seq, within: Collection[NodeName] | None = None) -> None:
         self.view = view
@@ -152,17 +153,14 @@ class NodeFits:
         return self._judged_nodes(action).at(self.view.session.node_table.row_of[node])
 
     def _judged_nodes(self, action: str) -> JudgedNodes:
-        names, victim_filter = self.view.recording.node_names, self._victim_filter(action)
         key, cache = (action, self._asker_kind), _judged_by_asker(self.view.recording, self.earliest_seq)
         # Shared, since each of a thousand similar Pending jobs would check every pod of the cluster.
-        if key not in cache or self.without:
+        if key not in cache:
+            names = self.view.recording.node_names
             if len(cache) >= max(MAX_KNOWN_NODES // len(names), 4):
                 cache.clear()
-            judge = partial(judge_node, self.view.recording, victim_filter)
-            judged = JudgedNodes(names, lambda name: judge(self.tasks_on(name), self.state.nodes[name]))
-            if self.without:
-                return judged
-            cache[key] = judged
+            judge = partial(judge_node, self.view.recording, self._victim_filter(action))
+            cache[key] = JudgedNodes(names, lambda name: judge(self.tasks_on(name), self.state.nodes[name]))
         return cache[key]
 
     @cached_property

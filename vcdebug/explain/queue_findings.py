@@ -27,7 +27,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.pending.placement_constraints import find_silent_device_plugin
+from vcdebug.explain.pending.placement_constraints import silent_device_plugins
 from vcdebug.explain.plugins import QuotaExplainer, explainer_for
 from vcdebug.explain.victim_candidates import every_victim, protecting_plugin
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
@@ -256,7 +256,7 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
         return (
             "limit",
             f"No node provides {name}.",
-            *(one.fact for one in filter(None, [find_silent_device_plugin(view.recording, name)])),
+            *(one.fact for one in silent_device_plugins(view.recording, name)),
         )
     parent = view.session.queues[limit.queue].parent if limit.queue in view.session.queues else ""
     if plugin == CAPACITY and parent and view.session.hierarchy_enabled(plugin):

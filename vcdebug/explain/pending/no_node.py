@@ -33,8 +33,8 @@ from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.placement_constraints import (
     NODE_AFFINITY_REASON,
     UNBOUND_REASONS,
-    find_silent_device_plugin,
     find_similar_resource,
+    silent_device_plugins,
 )
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
@@ -214,7 +214,7 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
             similar, provider = find_similar_resource(fits.view.recording, name, tuple(request.resource_names()))
-            silent = [*filter(None, [find_silent_device_plugin(fits.view.recording, name)])]
+            silent = silent_device_plugins(fits.view.recording, name)
             misspelt = [f"Did you mean {similar}, which {provider} provides?"] if similar else []
             facts, repair = [*(one.fact for one in silent), *misspelt, *facts], [one.advice for one in silent]
     else:

@@ -241,14 +241,14 @@ _PLAIN_WORDS: Final = ("com", "sh", "io", "device", "plugin", "number", "memory"
 
 
 @per_recording(most=64)
-def find_silent_device_plugin(recording: Recording, name: str) -> AdvisedFact | None:
-    """The fact about a running device plugin for a resource that no node provides; None if there is none.
+def silent_device_plugins(recording: Recording, name: str) -> tuple[AdvisedFact, ...]:
+    """The fact about a running device plugin for a resource that no node provides; empty if there is none.
 
     A device plugin's pod has a word of the resource's name in its own: volcano.sh/vgpu-number, volcano-device-plugin.
     """
     stated = (status_of(node).get("allocatable") or {} for node in recording.snapshot.objects_of("Node"))
     if any(str(amounts.get(name) or "0") != "0" for amounts in stated):
-        return None
+        return ()
     words = [word for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 2 and word not in _PLAIN_WORDS]
     for pod in recording.snapshot.objects_of("Pod"):
         node, plugin = spec_of(pod).get("nodeName"), name_of(pod)
@@ -259,8 +259,8 @@ def find_silent_device_plugin(recording: Recording, name: str) -> AdvisedFact | 
             )
             log = f"kubectl -n {namespace} logs {plugin}"
             words_of_advice = f"See what the device plugin found (driver, container runtime): {log}"
-            return AdvisedFact(text, Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair())
-    return None
+            return (AdvisedFact(text, Advice.from_outside(words_of_advice, AdviceHarm.CLUSTER).as_repair()),)
+    return ()
 
 
 def find_affinity_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

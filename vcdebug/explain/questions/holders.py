@@ -79,7 +79,7 @@ def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[TaskIn
     queues = recording.session.queues
     if name not in queues:
         raise NotFoundError("no such queue in this snapshot", f"available: {', '.join(queues)}", name)
-    queue_names = queue_index.queues_below(recording, name)
+    queue_names = frozenset(queue_index.queues_below(recording, name))
     return f"queue {name}", [task for task in _holding_tasks(recording) if _queue_of(recording, task) in queue_names]
 
 

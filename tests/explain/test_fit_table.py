@@ -11,12 +11,14 @@ from tests.recorded import GOLDEN, golden
 from vcdebug.explain.fit_table import WITHOUT, FitKind, NodeFit, RequestItems, fit_table, objections_kind, room_by_node
 from vcdebug.explain.job_view import ExplainSubject, view_of
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.grouping import Histogram, histogram
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import PODS, Resource, at_most
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 
 def _lacks(request: RequestItems, room: Resource) -> tuple[tuple[str, float], ...]:
@@ -120,3 +122,15 @@ def test_node_that_the_recorded_search_found_is_free_although_a_later_pod_took_t
     assert recording.session.jobs["default/second"].ready_task_num() == 1, "it has the port at the end"
     fits = [NodeFits(view, view.tasks[found[1]], seq) for seq in (found[0], len(recording))]
     assert ["free", "refused"] == [fit.node_fits[0].kind for fit in fits]
+
+
+@pytest.mark.parametrize("actions", ["allocate", "allocate, preempt, reclaim"])
+@pytest.mark.parametrize("release", ["v1.8.0", "v1.10.0", "v1.12.0", "master"])
+def test_job_is_explained_in_a_session_without_nodes(actions: str, release: str) -> None:
+    """Older releases leave out nodes that are not Ready; the number of known nodes was divided by 0."""
+    unready = node("n1")
+    unready["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    conf = conf_of("gang priority", "predicates proportion", actions=actions)
+    snapshot = cluster(unready, pod_group("j", min_member=2), pods("j", 2), conf=conf)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    assert found.scheduled or "no node is in the session" in found.sentence or "NotReady" in found.full_text

@@ -157,7 +157,7 @@ class NodeFits:
         # Shared, since each of a thousand similar Pending jobs would check every pod of the cluster.
         if key not in cache:
             names = self.view.recording.node_names
-            if len(cache) >= max(MAX_KNOWN_NODES // len(names), 4):
+            if len(cache) >= max(MAX_KNOWN_NODES // max(len(names), 1), 4):
                 cache.clear()
             judge = partial(judge_node, self.view.recording, self._victim_filter(action))
             cache[key] = JudgedNodes(names, lambda name: judge(self.tasks_on(name), self.state.nodes[name]))

@@ -75,7 +75,7 @@ class FitTable:
         count = len(recording.node_names)
         self._codes: Codes = np.zeros(count, dtype=np.uint16)
         sizes = {name: _allocatable_column(recording, name) for name in self._request}
-        rooms = {name: _future_column(recording, seq, name) for name in self._request}
+        rooms = {name: future_column(recording, seq, name) for name in self._request}
         small = [is_short(amount, sizes[name]) for name, amount in self._request.items()]
         self._is_small: BoolArray = np.logical_or.reduce([np.zeros(count, dtype=bool), *small])
         # What a node lacks is measured against its size if that is too small, else against its future idle.
@@ -212,7 +212,7 @@ class FitTable:
 
     def free_amounts(self, name: str, nodes: FitRows) -> FloatArray:
         """The future idle of these nodes in one dimension."""
-        return _future_column(self._recording, self._seq, name)[nodes.rows]
+        return future_column(self._recording, self._seq, name)[nodes.rows]
 
     def alike(self, node: NodeFit) -> FitRows:
         """The nodes that fail like this one and lack the same amounts."""
@@ -347,5 +347,6 @@ def _allocatable_column(recording: Recording, name: str) -> FloatArray:
 
 
 @per_recording(most=64)
-def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
+def future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
+    """The future idle per node in one dimension, after an event."""
     return np.array([room.future_idle.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)

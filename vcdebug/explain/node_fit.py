@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.errors import PANICS
-from vcdebug.explain.fit_table import FitKind, FitRows, FitTable, NodeFit, fit_table, is_short
+from vcdebug.explain.fit_table import FitKind, FitRows, FitTable, NodeFit, fit_table, future_column, is_short
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.victim_candidates import (
     JudgedNode,
-    JudgedNodes,
+    NodesWithoutVictims,
+    PlacedPods,
     SkippedVictim,
     judge_node,
     skipped_victim,
@@ -38,12 +39,12 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 
 MAX_KNOWN_NODES = 100_000
-"""Verdicts on nodes that are kept for one state, counted for each kind of preemptor."""
+"""Rooms of nodes that are kept for one state, counted for each kind of preemptor."""
 
 
 @per_recording(most=8)
-def _judged_by_asker(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str]], JudgedNodes]:
-    """A cache of verdicts on nodes after an event: (action, kind of preemptor) → verdicts."""
+def _rooms_by_asker(recording: Recording, seq: Seq) -> dict[tuple[str, tuple[str, bool, str]], NodesWithoutVictims]:
+    """A cache of rooms after an event: (action, kind of preemptor) → the nodes without the action's candidates."""
     return {}
 
 
@@ -150,17 +151,17 @@ class NodeFits:
 
     def judge_node(self, action: str, node: NodeName) -> JudgedNode:
         """The verdict of the action's own filter on every pod of the node."""
-        return self._judged_nodes(action).at(self.view.session.node_table.row_of[node])
+        amounts = self.state.nodes[node]
+        return judge_node(self.view.recording, self._victim_filter(action), self.tasks_on(node), amounts)
 
-    def _judged_nodes(self, action: str) -> JudgedNodes:
-        key, cache = (action, self._asker_kind), _judged_by_asker(self.view.recording, self.earliest_seq)
+    def _nodes_without_victims(self, action: str) -> NodesWithoutVictims:
+        key, cache = (action, self._asker_kind), _rooms_by_asker(self.view.recording, self.earliest_seq)
         # Shared, since each of a thousand similar Pending jobs would check every pod of the cluster.
         if key not in cache:
-            names = self.view.recording.node_names
-            if len(cache) >= max(MAX_KNOWN_NODES // max(len(names), 1), 4):
+            if len(cache) >= max(MAX_KNOWN_NODES // max(len(self.view.recording.node_names), 1), 4):
                 cache.clear()
-            judge = partial(judge_node, self.view.recording, self._victim_filter(action))
-            cache[key] = JudgedNodes(names, lambda name: judge(self.tasks_on(name), self.state.nodes[name]))
+            pods = placed_pods(self.view.recording, self.earliest_seq)
+            cache[key] = NodesWithoutVictims(self.view.recording, pods, self._victim_filter(action))
         return cache[key]
 
     @cached_property
@@ -181,10 +182,11 @@ class NodeFits:
 
     def freeable_nodes(self, action: str) -> FitRows:
         """Nodes on which evicting all candidates of the action's own filter would make room for the task."""
-        waiting, judged = self.waiting_nodes, self._judged_nodes(action)
+        waiting, rooms = self.waiting_nodes, self._nodes_without_victims(action)
         rows = waiting.rows
         for name, amount in self.task.init_resreq.items():
-            rows = rows[~is_short(amount, judged.room_column(name, rows))]
+            room = rooms.room_column(name, future_column(self.view.recording, self.earliest_seq, name))
+            rows = rows[~is_short(amount, room[rows])]
         return waiting.intersect(rows)
 
 
@@ -297,6 +299,12 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
                 task.status, task.node_name = state
             by_node.setdefault(state.node, []).append(task)
     return by_node
+
+
+@per_recording(most=8)
+def placed_pods(recording: Recording, seq: Seq) -> PlacedPods:
+    """The pods on nodes after an event, as columns."""
+    return PlacedPods(recording, tasks_by_node(recording, seq))
 
 
 class TasksByDomain:

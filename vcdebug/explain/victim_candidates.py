@@ -16,7 +16,7 @@ from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import PREEMPTABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
-from vcdebug.model.names import FloatArray, IntArray, JobId, NodeName, QueueName, Row
+from vcdebug.model.names import FloatArray, IntArray, JobId, NodeName, QueueName
 from vcdebug.model.node import NodeAmounts
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -51,36 +51,50 @@ class JudgedNode:
         return self._amounts.future_without(pods) if pods else None
 
 
-class JudgedNodes:
-    """The verdicts of one filter on the nodes of one state; a node is judged when it is first asked about."""
+class PlacedPods:
+    """The pods on nodes in one state, as columns with an entry per pod: its node's row, its kind and its request."""
 
-    def __init__(self, names: Sequence[NodeName], judge: Callable[[NodeName], JudgedNode]) -> None:
-        self._names = names
-        self._judge = judge
-        self._is_judged = np.zeros(len(names), dtype=bool)
-        self._rooms: dict[Row, Resource] = {}
-        """The future idle of nodes with candidates, without these; verdicts on pods would take much memory."""
+    def __init__(self, recording: Recording, by_node: Mapping[NodeName, Sequence[TaskInfo]]) -> None:
+        row_of = recording.session.node_table.row_of
+        pods = [(row_of[name], task) for name, tasks in by_node.items() if name in row_of for task in tasks]
+        self._tasks = [task for _, task in pods]
+        self._rows = np.array([row for row, _ in pods], dtype=np.int64)
+        # What victim filters read of a victim: one verdict holds for all pods that agree in this.
+        keys = [(task.job, task.status, task.preemptable, task.best_effort) for task in self._tasks]
+        self._examples = dict(zip(keys, self._tasks, strict=True))
+        number_of = {key: number for number, key in enumerate(self._examples)}
+        self._kind_numbers = np.array([number_of[key] for key in keys], dtype=np.int64)
+        self._requests: dict[str, FloatArray] = {}
+
+    def select_pods(self, is_selected: Callable[[TaskInfo], bool]) -> IntArray:
+        """The positions of pods, for a condition that is the same for all pods of a kind."""
+        selected = np.array([is_selected(example) for example in self._examples.values()], dtype=bool)
+        return np.flatnonzero(selected[self._kind_numbers])
+
+    def add_requests(self, room: FloatArray, name: str, pods: IntArray) -> FloatArray:
+        """The room per node with the requests of some pods added; -inf on nodes without such pods."""
+        if name not in self._requests:
+            self._requests[name] = np.array([task.resreq.get(name) for task in self._tasks], dtype=np.float64)
+        room, has_pods = room.copy(), np.zeros(len(room), dtype=bool)
+        # In the order of the pods, as upstream adds them: the last bit of a sum depends on it.
+        np.add.at(room, self._rows[pods], self._requests[name][pods])
+        has_pods[self._rows[pods]] = True
+        return np.where(has_pods, room, -np.inf)
+
+
+class NodesWithoutVictims:
+    """The future idle of each node if all candidates of one filter were evicted, in one state."""
+
+    def __init__(self, recording: Recording, pods: PlacedPods, victim_filter: action_module.CandidateFilter) -> None:
+        self._pods = pods
+        self._candidates = pods.select_pods(lambda task: not _skip_rule(recording, victim_filter, task))
         self._columns: dict[str, FloatArray] = {}
 
-    def at(self, row: Row) -> JudgedNode:
-        """The verdict on the node of a row."""
-        return self._judge(self._names[row])
-
-    def room_column(self, name: str, rows: IntArray) -> FloatArray:
-        """The future idle of nodes without their candidates, in one dimension; -inf on nodes without candidates."""
-        new_rows = rows[~self._is_judged[rows]].tolist()
-        judged = ((row, self.at(row)) for row in new_rows)
-        new_rooms = {row: node.future_idle for row, node in judged if node.candidates}
-        self._is_judged[new_rows] = True
-        self._rooms |= new_rooms
-        for known_name, column in self._columns.items():
-            for row, room in new_rooms.items():
-                column[row] = room.get(known_name)
+    def room_column(self, name: str, future_idle: FloatArray) -> FloatArray:
+        """One dimension per node, from its future idle with all pods; -inf on nodes without candidates."""
         if name not in self._columns:
-            column = self._columns[name] = np.full(len(self._names), -np.inf)
-            for row, room in self._rooms.items():
-                column[row] = room.get(name)
-        return self._columns[name][rows]
+            self._columns[name] = self._pods.add_requests(future_idle, name, self._candidates)
+        return self._columns[name]
 
 
 class FilterObjection(NamedTuple):

@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 
-from tests.builders import amounts, cluster, conf_of, node, pod_group, pods
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, pods
 from tests.recorded import GOLDEN, golden
 from vcdebug.explain.fit_table import WITHOUT, FitKind, NodeFit, RequestItems, fit_table, objections_kind, room_by_node
 from vcdebug.explain.job_view import ExplainSubject, view_of
@@ -73,6 +74,39 @@ def test_columns_say_of_each_node_what_scalars_say(name: str) -> None:
             assert _reasons(alone) == table.reason_histogram
             for one in alone[:3]:
                 assert [other for other in alone if other[1::4] == one[1::4]] == list(table.alike(one))
+
+
+@pytest.mark.parametrize("name", GOLDEN[::6])
+def test_freeable_nodes_are_those_with_room_once_each_pod_that_the_filter_allows_is_gone(name: str) -> None:
+    recording = golden(name)
+    jobs = [job for job in recording.session.jobs.values() if job.tasks][:6]
+    for job, action in product(jobs, ("preempt", "reclaim")):
+        task, view = next(iter(job.tasks.values())), view_of(recording, ExplainSubject(job.uid))
+        for fits in (NodeFits(view, task, 1), NodeFits(view, task, len(recording))):
+            victims = {node.name: fits.judge_node(action, node.name).candidates for node in fits.waiting_nodes}
+            rooms = {node: fits.state.nodes[node].future_without(pods) for node, pods in victims.items() if pods}
+            expected = [node for node, room in rooms.items() if not _lacks(tuple(task.init_resreq.items()), room)]
+            assert expected == list(fits.freeable_nodes(action).names)
+
+
+def test_pods_of_one_job_that_a_victim_filter_tells_apart_are_counted_apart() -> None:
+    """A pod may be protected, or ask for nothing, while its job's other pods do not."""
+    kept = {"volcano.sh/preemptable": "false"}
+    running = [
+        pod("a", "r", on="n1", requests=amounts("1")),
+        pod("b", "r", on="n2", requests=amounts("1"), annotations=kept),
+    ]
+    running += [pod("c", "r", on="n3", requests={}), pod("d", "r", on="n4", requests={}, annotations=kept)]
+    nodes = [node(f"n{number}", cpu="1", pods="1") for number in range(1, 5)]
+    waiting = [pod_group("w", min_member=2), pod("w-0", "w", requests=amounts("1")), pod("w-1", "w", requests={})]
+    snapshot = cluster(*nodes, pod_group("r", min_member=4, phase="Running"), running, waiting, conf=conf_of("gang"))
+    recording = replay_cycle(snapshot)
+    view = view_of(recording, ExplainSubject("default/w"))
+    by_pod = {
+        task.name: [*NodeFits(view, task, len(recording)).freeable_nodes("preempt").names]
+        for task in view.tasks.values()
+    }
+    assert {"w-0": ["n1", "n3"], "w-1": ["n3"]} == by_pod
 
 
 def test_node_with_less_than_the_tolerance_too_little_fits() -> None:

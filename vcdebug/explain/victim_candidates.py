@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -31,11 +31,6 @@ class JudgedNode:
         self._verdicts = verdicts
         self._amounts = amounts
         self.candidates = [task for task, rule in verdicts if not rule]
-
-    @cached_property
-    def future_idle(self) -> Resource:
-        """The node's future idle if all candidates are evicted."""
-        return self._amounts.future_without(self.candidates)
 
     # Of thousands of nodes, only those that an answer names are asked for the rest.
 

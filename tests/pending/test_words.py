@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, hyper_node, node, queue
+from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods, queue
 from tests.pending.situations import CLASSES, FALSE, OVERCOMMIT, PLAIN, RECLAIM, WANTED, conf, nodes, running, wanted
 from tests.recorded import GOLDEN, bundled, golden, recorded_path
 from vcdebug import amount_text
@@ -302,6 +302,25 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     assert "minResources asks 4 cpu; ResourceQuota team-quota has 7.5 of 10 used" in found.full_text
     assert "(1.5 short; also: memory by 4Gi)." in found.full_text
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
+
+
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.15.1", "master"])
+@pytest.mark.parametrize(("used", "counted"), [("0", False), ("4", True)])
+def test_a_quota_names_what_this_cycle_reserved_and_pods_only_if_it_counts_them(
+    release: str, used: str, counted: bool
+) -> None:
+    """Up to v1.15 the plugin reserves when it permits a job, and not when all plugins have."""
+    amounts = {"hard": {"cpu": "10"}, "used": {"cpu": used}}
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "team-quota", "namespace": "default"}, "status": amounts}
+    first = [pod_group("first", phase="Pending", min_resources={"cpu": "4"}), *pods("first", 1, cpu="1")]
+    later = [pod_group("j", phase="Pending", min_resources={"cpu": "8"}), *pods("j", 2, cpu="2")]
+    later[0]["metadata"]["creationTimestamp"] = "2026-10-31T12:30:00Z"
+    conf = conf_of("priority gang resourcequota", actions="enqueue, allocate")
+    snapshot = cluster(node("n1"), quota, first, later, conf=conf)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    assert f"team-quota has {used} of 10 used and 4 reserved in this cycle ({2 + int(used)} short)" in found.full_text
+    assert counted is ("counts j-0, j-1 of this job twice" in found.full_text)
+    assert counted is ("Used by: " in found.full_text)
 
 
 def edited(recording: Recording, text: str) -> Recording:

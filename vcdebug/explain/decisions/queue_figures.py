@@ -306,7 +306,7 @@ def counted_queues(recording: Recording, queue: QueueName) -> Sequence[QueueName
 def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[LedgerEntry]:
     """The PodGroups of a queue and its descendants after an event; without a queue all, as overcommit counts them."""
     plugin = sharing_plugin(recording) if queue else OVERCOMMIT
-    admitted = _admission_seqs(recording, plugin, seq)
+    admitted = admission_seqs(recording, plugin, seq)
     family = counted_queues(recording, queue) if queue else recording.session.queues
     jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in family]
     entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
@@ -319,7 +319,7 @@ def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
     return sum_resources(entry.reserved for entry in entries if entry.reserved is not None)
 
 
-def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
+def admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Job → the event at which the plugin reserved the job's minimum."""
     # Older releases reserve with a plugin's permit, even if another plugin rejects the job.
     at_vote = plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from vcdebug.amount_text import QUOTA_PREFIXES, count_noun, format_unit_amount, is_counted, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Finding, amount_number, rejection_evidence
+from vcdebug.explain.decisions.queue_figures import admission_seqs
 from vcdebug.explain.equation import NO_MINIMUM, Equation, Term, UnitAmount, admission_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer
@@ -48,13 +49,11 @@ def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[
 
 def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
-    minimums: dict[str, int] = {}
+    minimums, plugin = dict[str, int](), recording.session.plugin_of_class(ResourceQuota)
     # Replayed from the events: the plugin keeps the sum at the cycle's end only.
-    for event_seq, event in recording.hook_calls(JOB_ENQUEUED.upstream):
-        job = recording.session.jobs[event.job]
-        # Only earlier admissions count; JobEnqueued is an event per plugin, so one job has several.
-        if event_seq < seq and event.plugin == RESOURCEQUOTA and job.namespace == namespace:
-            add_minimum(minimums, recording.session.plugin_of_class(ResourceQuota).added_minimum(job))
+    for uid in admission_seqs(recording, RESOURCEQUOTA, seq - 1):
+        if (job := recording.session.jobs[uid]).namespace == namespace:
+            add_minimum(minimums, plugin.added_minimum(job))
     return minimums
 
 
@@ -109,6 +108,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | No
     excess = f"{over[0]} {'short' if first.minimum else 'too much'}{f'; also: {further}' if further else ''}"
     full = f"ResourceQuota {first.quota.name} has {used} of {hard}{counted_name} used{admitted} ({excess})"
     holders, facts = quota_holders(view.recording, namespace, name), list[str]()
+    own_amounts = (pod_quota_amounts(task.pod).get(name, 0) for task in view.tasks.values())
+    # The status may be older than the pods.
+    holders = holders if sum(own_amounts) <= first.used else []
     pods = [holder.pod for holder in holders if first.minimum and f"{namespace}/{holder.pod}" in view.tasks]
     if pods:
         twice = f"{RESOURCEQUOTA} counts {join_names(pods)} of this job twice"

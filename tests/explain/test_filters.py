@@ -107,6 +107,30 @@ def test_a_pool_that_its_driver_is_writing_is_no_obstacle_for_ever() -> None:
     assert any("Check the driver's ResourceSlices" in line for line in found.advice_texts)
 
 
+@pytest.mark.parametrize(
+    ("lacking", "advised"),
+    [("ResourceSlice", "Check the selectors of the claim"), ("DeviceClass", "Create the DeviceClass")],
+)
+def test_devices_of_which_the_snapshot_lacks_a_kind_are_looked_for_first(lacking: str, advised: str) -> None:
+    objects = [one for one in claiming(count=1) if one["kind"] != lacking]
+    asking = pod("j-0", "j", requests={"cpu": "1"}, resourceClaims=REFERS)
+    snapshot = cluster(node("n1"), pod_group("j"), asking, objects, conf=conf_of("gang", "predicates"))
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert f"j-0 has resource claims, but the snapshot has no {lacking}: add the output of" in found.doubt
+    assert any(advised in line for line in found.advice_texts)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "has no pods that the scheduler can read: 0"), (2, "has 1 of the 2")])
+def test_a_pod_with_a_claim_that_does_not_exist_is_one_that_the_scheduler_leaves_out(count: int, said: str) -> None:
+    pods = [pod(f"j-{number}", "j", requests={"cpu": "1"}) for number in range(count)]
+    pods[0]["spec"]["resourceClaims"] = REFERS
+    snapshot = cluster(node("n1"), pod_group("j", min_member=count), pods, conf=conf_of("gang", "predicates"))
+    found = explain_by_name(replay_cycle(snapshot), "default/j")
+    assert said in found.sentence
+    assert ("The scheduler leaves out j-0: ResourceClaim default/c does not exist.",) == found.dominant.facts
+    assert not any("Annotate" in line for line in found.advice_texts)
+
+
 def test_explain_names_a_device_request_without_matching_nodes() -> None:
     nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
     recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)

@@ -38,6 +38,7 @@ class ConstraintKind(Enum):
     CORDON = ("unschedulable",)
     NUMA = ("numa", "manager policy", "topology policy")
     LOAD = ("load of the node",)
+    DEVICE_CLASS = ("device class",)
     DEVICE_POOL = ("resource pool", "is invalid: duplicate device name")
     VOLUME = ("volume", "PersistentVolume")
 

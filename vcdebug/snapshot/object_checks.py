@@ -310,7 +310,7 @@ def missing_kinds(snapshot: Snapshot) -> tuple[ResourceKind, ...]:
     Pods are among them only together with another kind or where an object says that pods exist: a PodGroup may be
     waiting for its pods.
     """
-    absent = [name for name in (*NEEDED, "Pod") if not snapshot.objects_of(name) and not was_read(snapshot, name)]
+    absent = [name for name in (*NEEDED, "Pod") if is_unknown(snapshot, name)]
     return (
         tuple(KIND_BY_NAME[name] for name in absent) if absent != ["Pod"] or object_that_counts_pods(snapshot) else ()
     )
@@ -321,9 +321,9 @@ def was_read(snapshot: Snapshot, kind: str) -> bool:
     return snapshot.provenance is not None and kind in snapshot.provenance.resource_versions
 
 
-def lacks_csi_nodes(snapshot: Snapshot) -> bool:
-    """Whether the snapshot has no CSINode and may lack those of the cluster, in which every node has one."""
-    return not snapshot.objects_of("CSINode") and not was_read(snapshot, "CSINode")
+def is_unknown(snapshot: Snapshot, kind: str) -> bool:
+    """Whether the snapshot has no object of this kind, although the cluster may have some."""
+    return not snapshot.objects_of(kind) and not was_read(snapshot, kind)
 
 
 _GANG_COUNT: Final = re.compile(r"\d+/[1-9]\d* tasks in gang")
@@ -371,7 +371,7 @@ def needed_kinds(snapshot: Snapshot, objects: Mapping[str, Sequence[JsonObject]]
     """(kind, what needs it) for kinds of which the snapshot has no objects, though some of these objects name one."""
     found = []
     for kind, namer, read_name in _NAMERS:
-        if not snapshot.objects_of(kind) and not was_read(snapshot, kind):
+        if is_unknown(snapshot, kind):
             named = ((one, read_name(one)) for one in objects.get(namer, ()))
             words = next((f"{namer} {key_of(one)} states {name}" for one, name in named if name), "")
             found += [(KIND_BY_NAME[kind], words)] if words else []

@@ -13,6 +13,7 @@ from vcdebug.explain.node_fit import NodeFits, label_group, rows_with_devices, t
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
+from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import Terms, pod_affinity_terms
@@ -37,7 +38,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import name_of, spec_of
-from vcdebug.snapshot.object_checks import lacks_csi_nodes, supplying_command
+from vcdebug.snapshot.object_checks import is_unknown, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
@@ -50,6 +51,15 @@ def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
     failures = [failure for finder in _FAILURE_FINDERS for failure in finder(fits)]
     # Nodes of one kind fail alike and would repeat the same sentence.
     return list(dict.fromkeys(failures))
+
+
+def search_facts(view: JobView, task: TaskInfo) -> Iterator[str | Advice]:
+    """Yields what the reasons of the task's last search without a node mean, and advice with edits about them."""
+    searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes]
+    for finder in _FAILURE_FINDERS[:-1] if searches else ():
+        for failure in dict.fromkeys(finder(NodeFits(view, task, searches[-1]))):
+            yield f"{failure.text}."
+            yield from (advice for advice in failure.advice if advice.edits)
 
 
 def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
@@ -239,7 +249,8 @@ def _plugin_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     # Older releases check devices in predicates, without the plugin deviceshare: the ledgers decide, not the plugin.
     has_devices = bool(fits.node_fits.intersect(rows_with_devices(fits.view.recording)))
     for plugin in dict.fromkeys((*([DEVICESHARE] if has_devices else ()), *fits.view.session.plugins)):
-        if find := explainer_for(plugin).failures:
+        find, options = explainer_for(plugin).failures, fits.view.recording.conf.options_of(plugin)
+        if find and (not options or any(option.is_enabled(PREDICATE.switches) for option in options)):
             yield from find(fits)
 
 
@@ -266,7 +277,7 @@ _CHANGE_REQUEST = Advice.for_owner("Change the pod's nodeSelector, affinity, tol
 def advice_for_larger(snapshot: Snapshot, unprovided: list[str]) -> tuple[Advice, ...]:
     """Advice for a task larger than every node, or one that requests a resource of no node."""
     if drivers := csi_drivers(snapshot, unprovided):
-        if lacks_csi_nodes(snapshot):
+        if is_unknown(snapshot, "CSINode"):
             kinds = (KIND_BY_NAME["CSINode"],)
             add = Advice.from_outside(f"Add the output of `{supplying_command(kinds)}` to the snapshot.")
             return (add.as_first_step("the snapshot has no CSINode"),)
@@ -327,6 +338,9 @@ _GENERAL_ADVICE: Mapping[ConstraintKind, tuple[Advice, ...]] = {
     ConstraintKind.LOAD: (
         Advice.for_owner("Wait until the load of the nodes falls."),
         Advice.cluster_admin("Raise the thresholds of plugin usage."),
+    ),
+    ConstraintKind.DEVICE_CLASS: (
+        Advice.cluster_admin("Create the DeviceClass (its driver's chart does), or name an existing one in the claim."),
     ),
     ConstraintKind.DEVICE_POOL: (
         Advice.from_outside("Check the driver's ResourceSlices: pools must be complete, devices unique.", _CLUSTER),

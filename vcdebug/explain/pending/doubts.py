@@ -21,10 +21,11 @@ from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.pod_group import INQUEUE, PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.plugins import CAPACITY, DRF, OVERCOMMIT, PLUGINS, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, OVERCOMMIT, PLUGINS, PREDICATES, PROPORTION
+from vcdebug.plugins.predicates import Predicates
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
-from vcdebug.snapshot.object_checks import join_kinds, lacks_csi_nodes, needed_kinds, supplying_command, was_read
+from vcdebug.snapshot.object_checks import is_unknown, join_kinds, needed_kinds, supplying_command
 from vcdebug.snapshot.problems import META_NOT_READ, OBJECTS_MISSING, REST_IGNORED, UNREAD_API
 
 
@@ -211,8 +212,14 @@ def _kinds_needed_by(recording: Recording, subject: ExplainSubject) -> list[tupl
         return []
     needed = needed_kinds(recording.snapshot, {"PodGroup": [view.job.pod_group.manifest], "Pod": pods})
     asked = (name for task in view.pending_at_open for name in task.init_resreq.resource_names())
-    drivers = csi_drivers(recording.snapshot, asked) if lacks_csi_nodes(recording.snapshot) else []
-    return [*needed, *((KIND_BY_NAME["CSINode"], f"its pods mount volumes of {driver}") for driver in drivers[:1])]
+    drivers = csi_drivers(recording.snapshot, asked) if is_unknown(recording.snapshot, "CSINode") else []
+    needed += [(KIND_BY_NAME["CSINode"], f"its pods mount volumes of {driver}") for driver in drivers[:1]]
+    predicates = recording.session.plugins.get(PREDICATES)
+    claiming = [task.name for task in view.pending_at_open if task.pod.spec.get("resourceClaims")]
+    if claiming and isinstance(predicates, Predicates) and predicates.claim_filter is not None:
+        lacking = [kind for kind in ("DeviceClass", "ResourceSlice") if is_unknown(recording.snapshot, kind)]
+        needed += [(KIND_BY_NAME[kind], f"{claiming[0]} has resource claims") for kind in lacking]
+    return needed
 
 
 @per_recording()
@@ -226,7 +233,7 @@ def _doubt_of_kinds(needed: Sequence[tuple[ResourceKind, str]]) -> str:
     """What objects name although the snapshot has no such objects, with the command that adds them."""
     if not needed:
         return ""
-    named, kinds = join_names(words for _, words in needed), tuple(kind for kind, _ in needed)
+    named, kinds = join_names(dict.fromkeys(words for _, words in needed)), tuple(kind for kind, _ in needed)
     return f"{named}, but the snapshot has {join_kinds(kinds)}: add the output of `{supplying_command(kinds)}`"
 
 
@@ -260,7 +267,7 @@ def doubt_of_input(recording: Recording) -> str:
         supply = "add the output of `kubectl get configmaps -n volcano-system -o yaml`"
         doubts.append(f"the snapshot has no scheduler configuration; {assumed}: {supply}")
     doubts.append(_doubt_of_kinds(_kinds_needed_by_groups(recording)))
-    if recording.session.jobs and not recording.snapshot.objects_of("Pod") and not was_read(recording.snapshot, "Pod"):
+    if recording.session.jobs and is_unknown(recording.snapshot, "Pod"):
         doubts.append("the snapshot has no Pod: add the output of `kubectl get pods -A -o json`")
     if plugins := [name for name in recording.conf.plugin_names() if name not in PLUGINS]:
         subject = f"plugin {plugins[0]} is" if len(plugins) == 1 else f"plugins {join_names(plugins)} are"

@@ -144,7 +144,9 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     nodes = recording.session.nodes
     free = [node.name for node in fits.free_nodes]
     suitable |= {name for name in free if not task.init_resreq.less_equal(nodes[name].idle)}
-    if (fits.free_nodes or fits.waiting_nodes) and _is_refused_by_limit(view):
+    if (fits.free_nodes or fits.waiting_nodes) and any(
+        refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits
+    ):
         queue_names = dict.fromkeys(_limited_queues(view))
     holders, own, elsewhere = [], 0, 0
     for other in _holding_tasks(recording):
@@ -166,11 +168,6 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     # Where a node is free for the pod, something else than these pods keeps its job Pending.
     reason = () if holders and (queue_names or suitable.issuperset(free)) else (explanation.sentence,)
     return replace(reply, lines=(*reply.lines, *lines, *reason))
-
-
-def _is_refused_by_limit(view: JobView) -> bool:
-    """Whether a limit of its queue rejected a pod of the job in some action of this cycle."""
-    return any(refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits)
 
 
 def _limited_queues(view: JobView) -> Iterator[QueueName]:

@@ -42,6 +42,7 @@ from vcdebug.snapshot.manifest import (
     key_of,
     metadata_of,
     name_of,
+    namespace_in,
     owner_keys,
     owner_names,
     owners_of,
@@ -218,6 +219,10 @@ _Reason = tuple[tuple[str, ...], tuple[Advice, ...]]
 
 def _creation_order(view: JobView, *, has_full_quota: bool) -> _Reason:
     """(facts, advice) if the owner is suspended, or creates pods step by step or not those of some role; else empty."""
+    if unread := _unread_pods(view):
+        lacks = f"The scheduler leaves out {join_names(unread)}: {join_names(dict.fromkeys(unread.values()))}."
+        words = "Create what these pods name, or add it to the snapshot if the cluster has it."
+        return (lacks,), (Advice.from_outside(words),)
     if update := rolling_update(view):
         return (update,), (Advice.for_owner(f"{capitalize_first(MORE_SURGE)}."),)
     # A full quota explains the lack of pods as well without their owner, which a snapshot may lack.
@@ -245,6 +250,14 @@ def _creation_order(view: JobView, *, has_full_quota: bool) -> _Reason:
         advice = Advice.from_outside(lack.without_order())
         return (f"{lack.order_words()}, and {stuck}",), (advice,)
     return (), ()
+
+
+def _unread_pods(view: JobView) -> dict[str, str]:
+    """Name of each pod of the job that the scheduler leaves out, since it cannot read its claims or volumes → why."""
+    unseen, group = view.session.cluster.unseen, view.job.pod_group
+    named = ((key_of(pod), pod) for pod in view.recording.snapshot.objects_of("Pod") if unseen)
+    own = ((key, pod) for key, pod in named if annotations_of(pod).get(GROUP_ANNOTATION) == group.name)
+    return {name_of(pod): unseen[key] for key, pod in own if key in unseen and namespace_in(key) == group.namespace}
 
 
 def _unnamed_group(view: JobView) -> _Reason:
@@ -346,11 +359,13 @@ def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFai
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {required} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
-        skipped = "Nothing can be scheduled until the controller recreates them."
+        lost = "it" if job.min_available - valid == 1 else "them"
+        skipped = f"Nothing can be scheduled until the controller recreates {lost}."
         return CauseHeadline(job.uid, "is incomplete", reason), " ".join((*failure.facts, skipped))
     if not view.tasks:
         check = _admitted_words(view) or "Check the controller that creates them, and the quotas."
-        return CauseHeadline(job.uid, "has no pods in this snapshot", f"0 of minMember {job.min_available}"), check
+        has_none = "has no pods that the scheduler can read" if _unread_pods(view) else "has no pods in this snapshot"
+        return CauseHeadline(job.uid, has_none, f"0 of minMember {job.min_available}"), check
     have = f"it has {valid} of the {required}"
     if failure.pod:
         why = f" ({failure.reason})" if failure.reason else ""
@@ -375,7 +390,8 @@ def _other_pods_words(view: JobView) -> str:
     statuses = Counter(task.status for task in view.tasks.values() if task.status not in RUNNING_STATUSES)
     counts = [(count, status.upstream_name) for status, count in sorted(statuses.items())]
     missing = view.job.min_available - len(view.tasks)
-    counts += [(missing, "not in this snapshot")] if missing > 0 else []
+    absent = "unreadable for the scheduler" if _unread_pods(view) else "not in this snapshot"
+    counts += [(missing, absent)] if missing > 0 else []
     return ", ".join(f"{count} {verb_for(count, 'is')} {state_words}" for count, state_words in counts)
 
 

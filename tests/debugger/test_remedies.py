@@ -71,7 +71,7 @@ def check(recording: Recording, job: str, search: FixSearch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["capacity-0007", "gang-0004", "misc-0005", "usage-0003", "volumes-0002", "wild-0034"])
+@pytest.mark.parametrize("name", ["capacity-0007", "gang-0004", "misc-0005", "usage-0003", "numa-0002", "wild-0034"])
 def test_tested_fixes_of_recorded_clusters_place_the_stated_pods(name: str) -> None:
     recording = golden(name)
     explanation = survey_jobs(recording).unscheduled_jobs[0].explanation

@@ -2,12 +2,15 @@
 
 import pytest
 
-from tests.builders import cluster, conf_of, metadata, node, pod, pod_group
+from tests.builders import cluster, conf_of, metadata, node, pod, pod_group, pods, queue
 from tests.debugger.test_remedies import proven
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.whatif.branch import edited_snapshot
 
 NUMA = conf_of("gang", "predicates numa-aware")
 WHOLE_CPUS = {"cpu": "2", "memory": "1Gi"}
@@ -73,3 +76,112 @@ def test_a_threshold_that_keeps_pods_off_every_node_is_named_with_the_loads(
     lowest = ", ".join(f"{name} {load:g} %" for load, name in sorted(zip(measured, usage, strict=True)))
     assert f"Plugin usage rejects nodes with a measured cpu load above 3 %: {lowest}." in found.dominant.facts
     assert f"usage: thresholds.cpu 3 -> {raised} percent" == next(iter(proven(snapshot, "default/j")))
+
+
+def loaded(*nodes: Manifest, loads: dict[str, float], threshold: int = 80, **options: str) -> Snapshot:
+    """A gang of two pods and these nodes with their measured cpu load in percent."""
+    usage = {"usage": {"arguments": f"{{thresholds: {{cpu: {threshold}, mem: 90}}}}", **options}}
+    conf = conf_of("gang", "predicates usage", arguments=usage)
+    snapshot = cluster(*nodes, pod_group("j", min_member=2), pods("j", 2, cpu="3"), conf=conf)
+    time = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    snapshot.usage = {name: {"time": time, "cpu": {"10m": load}, "mem": {"10m": 1}} for name, load in loads.items()}
+    return snapshot
+
+
+@pytest.mark.parametrize("switch", ["true", "false"])
+def test_a_filter_that_is_switched_off_rejects_no_node(switch: str) -> None:
+    """The node lacks room as well, which is no reason to name its load."""
+    snapshot = loaded(node("n1", cpu="4"), loads={"n1": 95}, enablePredicate=switch)
+    held = cluster(pod_group("b", phase="Running"), pods("b", 1, cpu="2", on="n1")).objects
+    for kind in ("PodGroup", "Pod"):
+        snapshot.objects[kind] = [*snapshot.objects[kind], *held[kind]]
+    assert ("Plugin usage rejects" in explained(snapshot).full_text) is (switch == "true")
+
+
+@pytest.mark.parametrize(("load", "left"), [(95, "n1 has 1 left"), (60, "")])
+def test_the_pod_that_a_gang_lacks_is_explained_by_the_plugin_that_rejects_it(load: float, left: str) -> None:
+    """Node n2 has more room than n1, which then is not the node with the most left."""
+    found = explained(loaded(node("n1", cpu="4"), node("n2", cpu="4"), loads={"n1": 10, "n2": load}))
+    assert found.scheduled is (not left)
+    rejects = "Plugin usage rejects nodes with a measured cpu load above 80 %: n2 95 %."
+    assert bool(left) is (rejects in found.dominant.facts)
+    assert left in found.full_text
+    assert "n1 has the most left" not in found.full_text
+
+
+GROUPED = {"volcano.sh/nodegroup-name": "g1"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def grouped(affinity: dict[str, dict[str, list[str]]], limits: str = "", count: int = 2) -> Snapshot:
+    """A gang in a queue with this affinity, two nodes of group g1 and one of g2."""
+    stated = {"volcano.sh/nodegroup-resource-limits": limits} if limits else {}
+    others = [node("m1", cpu="2", labels={"volcano.sh/nodegroup-name": "g2"})]
+    nodes = [node(name, cpu="4", labels=GROUPED) for name in ("n1", "n2")]
+    asks = [pod_group("j", queue="q", min_member=count), *pods("j", count, cpu="3")]
+    conf = conf_of("gang", "predicates nodegroup")
+    return cluster(nodes, others, queue("q", affinity=affinity, annotations=stated), asks, conf=conf)
+
+
+IN_G1 = {"nodeGroupAffinity": {REQUIRED: ["g1"]}}
+
+
+def test_a_limit_of_a_node_group_is_named_with_what_uses_it_up() -> None:
+    snapshot = grouped(IN_G1, '{"g1": {"memory": "64Gi", "cpu": "4"}}')
+    annotation = "(annotation volcano.sh/nodegroup-resource-limits)"
+    used = f"Queue q may use 4 cpu of node group g1 {annotation}; its pods use 3 cpu there, and j-1 asks 3 cpu."
+    assert used in explained(snapshot).dominant.facts
+    assert "Queue q: raise its limit of node group g1 from 4 cpu to 6" in proven(snapshot, "default/j")
+    assert explained(grouped(IN_G1, '{"g1": {"cpu": "6"}}')).scheduled
+
+
+@pytest.mark.parametrize("limits", ['{"g1": {"cpu": "x"}}', "g1: 4", "[]"])
+def test_limits_of_node_groups_that_cannot_be_read_are_the_cause(limits: str) -> None:
+    snapshot, annotation = grouped(IN_G1, limits), "volcano.sh/nodegroup-resource-limits"
+    invalid = f"Annotation {annotation} of queue q is invalid, so nodegroup rejects every node."
+    assert invalid in explained(snapshot).dominant.facts
+    assert {f"Correct annotation {annotation} of queue q, or remove it (lifts its limits)"} == {
+        *proven(snapshot, "default/j")
+    }
+
+
+@pytest.mark.parametrize(
+    ("affinity", "allowed", "reads"),
+    [
+        ({"nodeGroupAntiAffinity": {REQUIRED: ["g2"]}}, ["g1"], "Queue q has nodeGroupAntiAffinity only"),
+        ({"nodeGroupAffinity": {REQUIRED: ["g2"]}}, ["g2", "g1"], "Queue q may use node group g2 only"),
+    ],
+)
+def test_a_queue_keeps_its_own_rules_when_it_may_use_one_more_node_group(
+    affinity: dict[str, dict[str, list[str]]], allowed: list[str], reads: str
+) -> None:
+    snapshot = grouped(affinity)
+    assert reads in explained(snapshot).full_text
+    (plan,) = [one.plan for words, one in proven(snapshot, "default/j").items() if "spec.affinity allows" in words]
+    edited = edited_snapshot(snapshot, map(parse_edit, plan.all_edits))
+    stated = next(each for each in edited.objects_of("Queue") if name_of(each) == "q")["spec"]["affinity"]
+    assert {**affinity, "nodeGroupAffinity": {REQUIRED: allowed}} == stated
+
+
+@pytest.mark.parametrize(("cpu", "memory", "kept"), [(1.5, 0, "6 cpu"), (0, 20, "74.5Gi memory")])
+def test_what_a_node_keeps_free_for_idle_devices_is_named(cpu: float, memory: float, kept: str) -> None:
+    rates = f'{{"nvidia.com/gpu.cpu": {cpu}, "nvidia.com/gpu.memory": {memory}}}'
+    listed = f'{{proportional: {{enable: true, resources: "nvidia.com/gpu", resourceProportion: {rates}}}}}'
+    plugin = "resource-strategy-fit"
+    conf = conf_of("gang", f"predicates {plugin}", arguments={plugin: {"arguments": listed}})
+    large = node("n1", cpu="8", memory="64Gi", **{"nvidia.com/gpu": "4"})
+    found = explained(cluster(large, pod_group("j"), pods("j", 1, cpu="4", memory="4Gi"), conf=conf))
+    assert f"On n1 {plugin} keeps {kept} free for 4 idle nvidia.com/gpu" in found.full_text
+    assert any("resourceProportion" in text for text in found.advice_texts)
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_an_added_node_follows_the_numa_policy_of_the_one_that_it_copies(reports: bool) -> None:
+    """A pod that no NUMA node holds fits a like node only where nothing reports its NUMA nodes."""
+    limited = {"cpu": "6", "memory": "1Gi"}
+    waits = pod("j-0", "j", requests=limited)
+    waits["spec"]["containers"][0]["resources"]["limits"] = limited
+    others = [pod_group("b", phase="Running"), *pods("b", 1, cpu="4", on="n1")]
+    own = [topology("n1", "single-numa-node")] if reports else others
+    snapshot = cluster(node("n1", cpu="8"), own, pod_group("j"), waits, conf=NUMA)
+    assert reports is ("Add 1 node like n1" not in proven(snapshot, "default/j"))

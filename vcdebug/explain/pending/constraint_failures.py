@@ -53,13 +53,11 @@ def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
     return list(dict.fromkeys(failures))
 
 
-def search_facts(view: JobView, task: TaskInfo) -> Iterator[str | Advice]:
-    """Yields what the reasons of the task's last search without a node mean, and advice with edits about them."""
-    searches = [seq for attempt in view.failed_tries(task.key) for seq, _ in attempt.empty_passes]
-    for finder in _FAILURE_FINDERS[:-1] if searches else ():
-        for failure in dict.fromkeys(finder(NodeFits(view, task, searches[-1]))):
-            yield f"{failure.text}."
-            yield from (advice for advice in failure.advice if advice.edits)
+def search_facts(fits: NodeFits) -> Iterator[str | Advice]:
+    """Yields what the reasons of a search that found no node mean, and advice with edits about them."""
+    for failure in dict.fromkeys(failure for finder in _FAILURE_FINDERS[:-1] for failure in finder(fits)):
+        yield f"{failure.text}."
+        yield from (advice for advice in failure.advice if advice.edits)
 
 
 def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -286,6 +286,12 @@ def _with_holders(finding: Finding, fits: NodeFits) -> Finding:
         if rooms:
             headline = finding.headline._replace(reason=f"{finding.reason} in one HyperNode")
             finding = replace(finding, headline=headline)
+        searches = [seq for attempt in fits.view.failed_tries(fits.task.key) for seq, _ in attempt.empty_passes]
+        if searches:
+            # Imported here, since only a task that fits no node needs this module.
+            from vcdebug.explain.pending.constraint_failures import search_facts
+
+            finding = finding.with_additions(*search_facts(NodeFits(fits.view, fits.task, searches[-1])))
         return finding.with_additions(*deadlocked_gangs(fits), *rooms, in_front=True)
     takers = room_takers(fits) if finding.cause != Cause.MIXED else None
     if takers is None or not takers.tasks:

@@ -346,8 +346,8 @@ def deadlocked_gangs(fits: NodeFits) -> Iterator[str | Advice]:
 
 
 def nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
-    """`; it asks 8 cpu, and n1 has the most left, 6`: the node with the most room left after earlier placements, if it
-    lacks one dimension only; else empty.
+    """`; it asks 8 cpu, and n1 has the most left, 6`: of the nodes that lack one dimension only the one with most of it
+    after earlier placements, and whether no node has more; empty without one.
     """
     seq = next((seq for seq, _ in attempt.empty_passes), visit.first)
     request, since = view.tasks[attempt.task].init_resreq, view.recording.timeline.earliest_same_seq(seq)
@@ -358,7 +358,8 @@ def nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
         return ""
     free, node, name = max(near, key=lambda shortage: shortage[0])
     asked, spare = amount_text.format_amounts_apart(name, request.get(name), max(free, 0.0))
-    return f"; it asks {asked} {name}, and {node} has the most left, {spare}"
+    is_most = all(other.get(name) <= free for _, other in rooms)
+    return f"; it asks {asked} {name}, and {node} has {f'the most left, {spare}' if is_most else f'{spare} left'}"
 
 
 def template_key(task: TaskInfo) -> str:

@@ -385,7 +385,8 @@ def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bla
         return f"Queue {view.queue.name} {QUOTA_USED_UP} {name}{_beyond_limit_words(view, attempt)}."
     reasons = search_reasons(view, attempt)
     if reasons:
-        text = reasons[0][0] if len(reasons) == 1 else ", ".join(f"{len(names)} {reason}" for reason, names in reasons)
+        counted = [(len(names), reason.rstrip(".")) for reason, names in reasons]
+        text = counted[0][1] if len(counted) == 1 else ", ".join(f"{count} {reason}" for count, reason in counted)
         return f"{name} fits no node: {text}{nearest_node_words(view, attempt, visit)}."
     if attempt.nodes:
         return f"{name} fits no node: {blame or 'no node has enough allowed victims'}."

@@ -1,10 +1,12 @@
 """nodegroup: the node's group against the queue's affinity and limits. Upstream: plugins/nodegroup."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
-from vcdebug.amount_text import format_number, join_names, verb_for
+from vcdebug.amount_text import format_named_amount, format_number, join_names, quantity_text, verb_for
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
@@ -17,10 +19,14 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.nodegroup import (
     AFFINITY_NOT_FOUND,
     GROUP_LABEL,
     LABEL_NOT_FOUND,
+    LIMIT_EXCEEDED,
+    LIMIT_INVALID,
+    LIMITS_ANNOTATION,
     NOT_SATISFIED,
     UNSATISFIED,
     Group,
@@ -29,6 +35,8 @@ from vcdebug.plugins.nodegroup import (
     NodeGroup,
     NodeGroupByPod,
 )
+from vcdebug.recording.state_before import sum_resources
+from vcdebug.snapshot.edit_path import field_step
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"
@@ -100,7 +108,8 @@ def _limit_terms(verdict: GroupVerdict, request: Resource) -> Iterator[Term]:
 
 
 def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Yields why the queue may not use the refusing nodes: it names no node group, or only others."""
+    """Yields why the queue may not use the refusing nodes: its limits, or it names no node group, or only others."""
+    yield from _limit_failures(fits)
     plugin, reasons = fits.view.session.plugins.get(NodeGroup.name), (AFFINITY_NOT_FOUND, UNSATISFIED, NOT_SATISFIED)
     refusing = [node.name for reason in (*reasons, LABEL_NOT_FOUND) for node in fits.refused_for(reason)]
     if not isinstance(plugin, NodeGroup | NodeGroupByPod) or not refusing:
@@ -115,6 +124,46 @@ def find_group_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
         yield _no_affinity_failure(fits, first, nodes_of)
     else:
         yield ConstraintFailure(f"{join_names(nodes_of[''])} {verb_for(len(nodes_of['']), 'has')} no node-group label")
+
+
+def _limit_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures about the queue's limits of node groups: unreadable ones, and those that its pods use up."""
+    queue, kind = fits.view.queue, ConstraintKind.NODE_GROUP
+    if fits.refused_for(LIMIT_INVALID):
+        text = (
+            f"Annotation {LIMITS_ANNOTATION} of queue {queue.name} is invalid, so {NodeGroup.name} rejects every node"
+        )
+        words = f"Correct annotation {LIMITS_ANNOTATION} of queue {queue.name}, or remove it (lifts its limits)."
+        yield ConstraintFailure(text, (Advice.queue_admin(words, f"Queue/{queue.name}:{_LIMITS_PATH}-"),), kind)
+    nodes = fits.view.session.nodes
+    for group in dict.fromkeys(nodes[node.name].labels[GROUP_LABEL] for node in fits.refused_for(LIMIT_EXCEEDED)):
+        in_group = (name for name, node in nodes.items() if node.labels.get(GROUP_LABEL) == group)
+        jobs, tasks = fits.view.session.jobs, (task for name in in_group for task in fits.tasks_on(name))
+        users = [task for task in tasks if task.job in jobs and jobs[task.job].queue == queue.name]
+        yield from _limit_failure(fits, group, users)
+
+
+_LIMITS_PATH: Final = f"metadata.annotations{field_step(LIMITS_ANNOTATION)}"
+
+
+def _limit_failure(fits: NodeFits, group: Group, users: Sequence[TaskInfo]) -> Iterator[ConstraintFailure]:
+    """Yields a failure if these pods of the queue use up its limit of the group in this state."""
+    queue, task = fits.view.queue, fits.task
+    limits = json.loads(queue.annotations[LIMITS_ANNOTATION])
+    limit, used = Resource.from_list(limits[group]), sum_resources(user.resreq for user in users)
+    exceeded = [name for name in limits[group] if used.get(name) + task.resreq.get(name) > limit.get(name)]
+    if not exceeded:
+        return
+    name = exceeded[0]
+    allowed, taken, asked = (format_named_amount(name, part.get(name)) for part in (limit, used, task.resreq))
+    rule = f"Queue {queue.name} may use {allowed} of node group {group} (annotation {LIMITS_ANNOTATION})"
+    keys = [user.key for user in users]
+    later = sum_resources(one.resreq for one in fits.view.unplaced_tasks if one.key not in keys)
+    limits[group][name] = needed = quantity_text(name, used.get(name) + later.get(name))
+    edit = f"Queue/{queue.name}:{_LIMITS_PATH}={json.dumps(json.dumps(limits))}"
+    words = f"Queue {queue.name}: raise its limit of node group {group} from {allowed} to {needed}."
+    text = f"{rule}; its pods use {taken} there, and {task.name} asks {asked}"
+    yield ConstraintFailure(text, (Advice.queue_admin(words, edit),), ConstraintKind.NODE_GROUP)
 
 
 def _no_affinity_failure(
@@ -159,7 +208,8 @@ def _other_groups_failure(
     labels = [node.labels.get(GROUP_LABEL, "") for node in fits.view.session.nodes.values()]
     outside = join_names(f"{join_names(names)} ({group or 'no group'})" for group, names in nodes_of.items())
     if not allowed:
-        return ConstraintFailure(f"The nodeGroupAntiAffinity of queue {queue} excludes {outside}")
+        rule = f"Queue {queue} has nodeGroupAntiAffinity only, which allows no node group ({outside})"
+        return ConstraintFailure(f"{rule}; those to use have to be in nodeGroupAffinity")
     rule = f"Queue {queue} may use node group{'s' if len(allowed) > 1 else ''} {join_names(allowed)} only"
     verb = verb_for(sum(map(len, nodes_of.values())), "is")
     none = "" if any(affinity.accepts_group(label) for label in labels) else "; no node has that label"

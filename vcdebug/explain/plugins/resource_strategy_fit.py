@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number
+from vcdebug.amount_text import format_amount, format_amounts_apart, format_number, join_names, value_in_units
+from vcdebug.explain.answer import Advice
 from vcdebug.explain.equation import Equation, Ratio, Term, judged_equation
+from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.plugins import AskedNode, PluginExplainer
-from vcdebug.model.resource import Resource
-from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
+from vcdebug.explain.predicate_reasons import ConstraintFailure
+from vcdebug.grouping import group_by_key
+from vcdebug.model.resource import CPU, MEMORY, Resource
+from vcdebug.plugins.resource_strategy_fit import CHECK_FAILED, FitPart, KeptFree, ResourceStrategyFit
 
 FORMULA = "100 × weight × mean of the parts by weight; 0 where a resource does not fit"
 COLUMNS = ("strategy", "used + request", "allocatable", "weight", "part")
@@ -58,4 +62,31 @@ def check_equations(node: AskedNode) -> Iterator[Equation]:
     yield judged_equation(title, RATE_FORMULA, columns, tuple(terms))
 
 
-EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)
+def find_proportion_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields what refusing nodes keep free for each idle unit of a scarce resource, and what the task would leave."""
+    session, name = fits.view.session, ResourceStrategyFit.name
+    plugin, table = session.plugin_of_class(ResourceStrategyFit), session.node_table
+    checks = (
+        (_kept_free_words(room), node.name)
+        for node in fits.refused_for(CHECK_FAILED.partition("{")[0])
+        for room in plugin.kept_free(fits.task, table.single_row(table.row_of[node.name]))
+        if room.crowded
+    )
+    advice = Advice.cluster_admin(f"Lower proportional.resourceProportion in the arguments of {name}.")
+    for words, nodes in group_by_key(checks).items():
+        is_used = any(fits.tasks_on(node) for node in nodes)
+        text = f"On {join_names(nodes)} {name} keeps {words}"
+        yield ConstraintFailure(text, (advice,), is_temporary=is_used)
+
+
+def _kept_free_words(room: KeptFree) -> str:
+    """`6 cpu free for 4 idle nvidia.com/gpu (1.5 each), and the pod would leave 4`, of what is too little."""
+    name, rate, left = CPU, room.rates.cpu * CORE, room.cpu
+    if left >= room.idle * room.rates.cpu:
+        name, rate, left = MEMORY, room.rates.memory * GIGABYTE, room.memory
+    kept, rest = format_amounts_apart(name, value_in_units(room.name, room.idle) * rate, max(left, 0.0))
+    idle = f"{format_amount(room.name, room.idle)} idle {room.name} ({format_amount(name, rate)} each)"
+    return f"{kept} {name} free for {idle}, and the pod would leave {rest}"
+
+
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_proportion_failures)

@@ -1,4 +1,4 @@
-"""Fixes of the job owner: the job itself."""
+"""Fixes of the job owner: the job itself, and what its queue keeps from it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +18,15 @@ from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PRIORITY, PROPORTION
+from vcdebug.plugins.nodegroup import GROUP_LABEL, GroupAffinity
 from vcdebug.recording.cluster_overview import other_invalid_jobs
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
     MADE_GROUP_PREFIX,
     bare_name,
+    labels_of,
     name_of,
     namespace_in,
     owners_of,
@@ -451,3 +453,20 @@ def propose_reserving_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         yield replace(fix.cluster_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
         return
     yield replace(fix.queue_fix(words, *edits, causes=causes, kind=kind, aspect="queue"), corrects=True)
+
+
+def propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes nodes or node groups for a queue that plugin nodegroup keeps off them."""
+    if NODEGROUP not in situation.recording.conf.plugin_names():
+        return
+    causes, switch = FixCauses.FILTER, "conf:plugins.nodegroup.arguments.strict=false"
+    words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
+    yield fix.cluster_fix(words, switch, causes=causes, kind=fix.FixKind.ENTITLEMENT)
+    queue_name = situation.queue_name
+    queue = situation.recording.session.queues.get(queue_name)
+    own = GroupAffinity((queue.spec.get("affinity") if queue is not None else None) or {})
+    groups = dict.fromkeys(labels_of(node).get(GROUP_LABEL) for node in situation.snapshot.objects_of("Node"))
+    for group in (one for one in groups if one and one not in own.anti_required):
+        path, allowed = f"Queue/{queue_name}:spec.affinity.nodeGroupAffinity", json.dumps([*own.required, group])
+        edit = f"{path}.requiredDuringSchedulingIgnoredDuringExecution={allowed}"
+        yield fix.queue_fix(f"Queue {queue_name}: spec.affinity allows node group {group}", edit, causes=causes)

@@ -31,8 +31,9 @@ from vcdebug.snapshot.go_yaml import load_yaml
 from vcdebug.snapshot.manifest import JsonDict, labels_of, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.fixes import FixCauses, fix
+from vcdebug.whatif.fixes.job_fixes import propose_node_group_fixes
 from vcdebug.whatif.fixes.pod_fixes import is_offered_nowhere, select_useful_nodes
-from vcdebug.whatif.fixes.queue_fixes import propose_node_group_fixes, propose_one_quota_plugin_fixes
+from vcdebug.whatif.fixes.queue_fixes import propose_one_quota_plugin_fixes
 
 _RESERVED_ROOM_CAUSES = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE)
 _ROOM_CAUSES = (*FixCauses.NODE, *_RESERVED_ROOM_CAUSES, *FixCauses.VICTIM, Cause.NOT_CONFIGURED, GANG, DRF)
@@ -178,10 +179,8 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
         return
     larger, name = _missing_amounts(situation, model), name_of(model)
     # No node can be bought that has a misspelt device.
-    if any(
-        is_offered_nowhere(situation, one) and find_similar_resource(situation.recording, one, tuple(larger))[0]
-        for one in larger
-    ):
+    absent = (one for one in larger if is_offered_nowhere(situation, one))
+    if any(find_similar_resource(situation.recording, one, tuple(larger))[0] for one in absent):
         return
     missing = _missing_labels(situation, model)
     labels = {} if any(map(_is_reported_label, missing)) else missing
@@ -193,10 +192,13 @@ def _propose_node_addition_fixes(situation: fix.FixSituation) -> Iterator[fix.Fi
     changes += [f"spec.{mark}={value}" for mark, value in _BLOCKING_MARKS.items() if spec_of(model).get(mark)]
     for resource, amount in larger.items():
         changes += [f'status.{part}{field_step(resource)}="{amount}"' for part in ("allocatable", "capacity")]
-    sizes = []
+    # Without these the new node would attach no volumes, and follow no NUMA policy.
+    snapshot, sizes = situation.snapshot, list[fix.FixSize]()
+    copied = [kind for kind in ("CSINode", "Numatopology") if name in map(name_of, snapshot.objects_of(kind))]
     for count in range(1, _MAX_ADDED_NODES + 1):
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
-        edits = (f"Node/{added}:{change}" for added in names for change in (f"+={name}", *changes))
+        edits = [f"Node/{added}:{change}" for added in names for change in (f"+={name}", *changes)]
+        edits += [f"{kind}/{added}:+={name}" for added in names for kind in copied]
         sizes.append(fix.FixSize(count_noun(count, "node"), tuple(edits)))
     added = fix.cluster_fix(f"Add {fix.AMOUNT_BLANK} {node_words}", causes=_ROOM_CAUSES, aspect="nodes")
     yield added.with_sizes(*sizes)
@@ -219,9 +221,9 @@ def _best_model_node(situation: fix.FixSituation) -> Manifest | None:
     """The most suitable node, regardless of its free room; None without nodes."""
     recording, needed = situation.recording, fix.resources_of(situation.pending_pods)
     tasks = () if situation.job is None else situation.job.tasks.values()
-    pending = [task for task in tasks if task.status is TaskStatus.PENDING][:1]
-    searches = [ask_predicates_now(recording, task)[0] for task in pending]
-    refusing = {recording.node_names[row] for codes in searches for row in codes.nonzero()[0].tolist()}
+    task = next((task for task in tasks if task.status is TaskStatus.PENDING), None)
+    rows = ask_predicates_now(recording, task)[0].nonzero()[0].tolist() if task is not None else ()
+    refusing = {recording.node_names[row] for row in rows}
 
     def suitability(node: Manifest) -> tuple[int, int, bool, float]:
         """A sort key: few missing labels, number of needed resources, no other reason to refuse the pod, and cpu."""

@@ -40,6 +40,7 @@ from vcdebug.snapshot.manifest import (
     spec_of,
     status_of,
 )
+from vcdebug.snapshot.object_checks import is_unknown
 from vcdebug.whatif.fixes import FixCauses, fix
 from vcdebug.whatif.fixes.job_fixes import propose_reserving_fixes
 from vcdebug.whatif.fixes.refusals import is_never_overcommitted
@@ -325,19 +326,19 @@ _DRIVER_COUNT = 32
 
 def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Fixes on CSI drivers; claims are never replaced, since their data would be lost."""
-    if situation.job is None:
+    # The cluster's CSINodes may list the driver where the snapshot has none of them.
+    if situation.job is None or is_unknown(situation.snapshot, "CSINode"):
         return
     tasks = situation.job.tasks.values()
     snapshot, limit_key = situation.snapshot, limit_key_function(situation.snapshot.release)
     drivers = csi_drivers(snapshot, (name for task in tasks for name in task.init_resreq.resource_names()))
-    known_drivers = [name_of(manifest) for manifest in snapshot.objects_of("CSIDriver")]
-    provisioners = [one.get("provisioner") for one in snapshot.objects_of("StorageClass")]
-    nodes = situation.recording.session.nodes
+    known_drivers, nodes = map(name_of, snapshot.objects_of("CSIDriver")), situation.recording.session.nodes
+    provisioners = {one.get("provisioner") for one in snapshot.objects_of("StorageClass")}.difference(known_drivers)
     csi_nodes = {name_of(manifest) for manifest in snapshot.objects_of("CSINode")}
     for driver in drivers:
         if any(node.allocatable.get(limit_key(driver)) > 0 for node in nodes.values()):
             continue
-        if driver in provisioners and driver not in known_drivers:
+        if driver in provisioners:
             ignored = ",".join((*snapshot.flags.ignored_provisioners, driver))
             words = f"Start the scheduler with --ignored-provisioners={ignored}, since no CSIDriver has this name"
             edit, kind = f"flag:ignored-provisioners={ignored}", fix.FixKind.REPAIR
@@ -345,9 +346,8 @@ def propose_volume_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
         node_names = list(nodes)[:_MAX_DRIVER_NODES]
         created = f"+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"
-        edits = (
-            f"CSINode/{name}:{f'spec.drivers[+]={entry}' if name in csi_nodes else created}" for name in node_names
-        )
+        change = f"spec.drivers[+]={entry}"
+        edits = (f"CSINode/{name}:{change if name in csi_nodes else created}" for name in node_names)
         words, aspect = f"Run CSI driver {driver} on {count_noun(len(node_names), 'node')}", f"driver {driver}"
         yield fix.cluster_fix(words, *edits, causes=_VOLUME_CAUSES, kind=fix.FixKind.REPAIR, aspect=aspect)
 

@@ -24,12 +24,12 @@ from vcdebug.model.pod_group import INQUEUE, PodGroup
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
-from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PDB, PRIORITY, PROPORTION
+from vcdebug.plugins import CAPACITY, DRF, GANG, PDB, PRIORITY, PROPORTION
 from vcdebug.plugins.conformance import is_critical
 from vcdebug.plugins.pdb import DisruptionBudget, charge_budgets, read_budget
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
-from vcdebug.snapshot.manifest import key_of, labels_of, name_of, namespace_in, spec_of
+from vcdebug.snapshot.manifest import key_of, name_of, namespace_in, spec_of
 from vcdebug.whatif.fixes import FixCauses, fix
 
 _HOLDER_CAUSES = (
@@ -478,22 +478,5 @@ def propose_one_quota_plugin_fixes(situation: fix.FixSituation) -> Iterator[fix.
     is_capacity_used = any(queue.deserved or queue.parent not in ("", ROOT_QUEUE) for queue in queues)
     kept, removed = (CAPACITY, PROPORTION) if is_capacity_used else (PROPORTION, CAPACITY)
     words = f"Configuration: remove plugin {removed} ({kept} limits queues too, by other rules)"
-    causes, kind = (
-        (*FixCauses.SHARE, Cause.NOT_PREEMPTABLE, Cause.PHANTOM),
-        fix.FixKind.REPAIR,
-    )
+    causes, kind = (*FixCauses.SHARE, Cause.NOT_PREEMPTABLE, Cause.PHANTOM), fix.FixKind.REPAIR
     yield fix.cluster_fix(words, f"conf:plugins.{removed}-", causes=causes, kind=kind, aspect="quota")
-
-
-def propose_node_group_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
-    """Proposes nodes or node groups for a queue that plugin nodegroup keeps off them."""
-    if NODEGROUP not in situation.recording.conf.plugin_names():
-        return
-    causes, edit = FixCauses.FILTER, "conf:plugins.nodegroup.arguments.strict=false"
-    words = "nodegroup: strict -> false (queues without a node group can use nodes without one)"
-    yield fix.cluster_fix(words, edit, causes=causes, kind=fix.FixKind.ENTITLEMENT)
-    groups = (labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.objects_of("Node"))
-    for group in filter(None, dict.fromkeys(groups)):
-        affinity = f"{{nodeGroupAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{group}]}}}}"
-        words = f"Queue {situation.queue_name}: spec.affinity allows node group {group}"
-        yield fix.queue_fix(words, f"Queue/{situation.queue_name}:spec.affinity={affinity}", causes=causes)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import NotFoundError
@@ -295,3 +295,39 @@ def test_a_configuration_without_actions_is_named_as_the_cause() -> None:
     snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1, cpu="1"), conf="tiers: []\n")
     found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, "v1.13.3")), "default/j")
     assert found.sentence.endswith("the configuration lacks the allocate action (actions: none).")
+
+
+@pytest.mark.parametrize("placed", [True, False])
+@pytest.mark.parametrize("low", [1, 9])
+def test_a_job_of_lower_priority_in_a_queue_that_is_served_first_is_named_with_the_reason(
+    low: int, placed: bool
+) -> None:
+    classes, queues = [priority_class("low", low), priority_class("high", 5)], [queue("idle"), queue("busy")]
+    runs = [pod_group("runs", queue="busy", phase="Running"), *pods("runs", 1, cpu="2", on="n1")]
+    first = pod_group("first", queue="idle", priority_class="low", phase="Pending", min_resources={"cpu": "4"})
+    late = pod_group("late", queue="busy", priority_class="high", phase="Pending", min_resources={"cpu": "8"})
+    members = [*pods("first", 1, cpu="4" if placed else "20"), *pods("late", 1, cpu="8")]
+    conf = conf_of("priority gang", "overcommit predicates proportion", actions="enqueue, allocate")
+    recording = replay_cycle(cluster(node("n1", cpu="10"), classes, queues, runs, first, late, members, conf=conf))
+    facts = " ".join(explain_by_name(recording, "default/late").dominant.facts)
+    assert placed is ("Admitted before it in this cycle (cpu): default/first 4." in facts)
+    why = "default/first has a lower priority (1): queue idle is served before busy"
+    assert (placed and low == 1) is (why in facts)
+
+
+@pytest.mark.parametrize(
+    ("total", "used", "said"),
+    [
+        ("8", "2", "overcommit allows 7.6 more (8 x 1.2 - 2 used), 1.4 short"),
+        ("4", "8", "overcommit allows no more (4 x 1.2, less than the 8 used), 12.2 short"),
+        ("0", "0", "which no node provides (overcommit)"),
+    ],
+)
+def test_room_that_overcommit_does_not_have_is_no_negative_amount(total: str, used: str, said: str) -> None:
+    host = node("n1", cpu="100", **{"example.com/card": "8"})
+    host["status"]["allocatable"] = {**host["status"]["capacity"], "example.com/card": total}
+    runs = [pod_group("runs", phase="Running"), pod("runs-0", "runs", on="n1", requests={"example.com/card": used})]
+    late = pod_group("late", phase="Pending", min_resources={"example.com/card": "9"})
+    conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
+    recording = replay_cycle(cluster(host, runs, late, pods("late", 1), conf=conf))
+    assert explain_by_name(recording, "default/late").dominant.reason.endswith(said)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, pod_group, pods, priority_class, queue
+from tests.debugger.test_remedies import proven
 from tests.pending.situations import CLASSES, FULL, PLAIN, PREEMPT, WANTED, conf, nodes, running, wanted
 from tests.recorded import BLOCKED, bundled
 from vcdebug.explain.answer import Explanation
@@ -472,3 +473,22 @@ def test_a_veto_that_a_later_tier_lifts_from_v1_11_on_is_the_cause_under_older_r
     assert found.cause_code == (first if is_older else "places")
     lifted = f"{other} of a later tier allows them, but under {release} a later tier does not bring back"
     assert (lifted in found.full_text) is is_older
+
+
+@pytest.mark.parametrize("stated", [None, "old"])
+@pytest.mark.parametrize("named", [True, False])
+def test_pods_whose_task_spec_names_no_role_are_annotated_instead_of_created_again(
+    stated: str | None, named: bool
+) -> None:
+    group = pod_group("wanted", min_member=3, min_task_member={"ps": 1, "worker": 2})
+    roles = ("ps", "worker", "worker") if named else ("a", "b", "c")
+    members = [pods("wanted", 1, prefix=f"w{at}-{role}", role=stated)[0] for at, role in enumerate(roles)]
+    recording = replay_cycle(cluster([*nodes("n1"), group, *members], conf=conf(PLAIN)))
+    facts = " ".join(explain_by_name(recording, WANTED).dominant.facts)
+    states = (
+        "state volcano.sh/task-spec old, which minTaskMember does not name" if stated else "lack volcano.sh/task-spec"
+    )
+    assert named is (f"w0-ps-0, w1-worker-0 and 1 more {states}" in facts)
+    found = proven(recording.snapshot, WANTED)
+    assert named is ("Annotate the pod template with volcano.sh/task-spec: ps (1 pod), worker (2 pods)" in found)
+    assert named is not any("missing pods of role" in words for words in found)

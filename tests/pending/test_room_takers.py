@@ -460,3 +460,21 @@ def test_a_deadlock_names_each_job_once_however_many_there_are(others: int, pods
     facts = [fact for fact in found.dominant.facts if fact.startswith("Possible deadlock: ")]
     assert facts[0].startswith(f"Possible deadlock: n1 is in use by {pods_of}")
     assert 1 == facts[0].count("default/a0")
+
+
+@pytest.mark.parametrize("by", ["podAntiAffinity", "host port"])
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_pod_of_its_own_gang_that_keeps_another_from_the_node_is_named(by: str, hosts: int) -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "j"}}, "topologyKey": "kubernetes.io/hostname"}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    members = pods("j", 2)
+    for member in members:
+        member["metadata"]["labels"] = {"app": "j"}
+        if by == "podAntiAffinity":
+            member["spec"]["affinity"] = anti
+        else:
+            member["spec"]["containers"][0]["ports"] = [{"hostPort": 80, "containerPort": 80}]
+    snapshot = cluster([node(f"n{at}") for at in range(hosts)], pod_group("j", min_member=2), members, conf=PLAIN)
+    named = {"podAntiAffinity": "conflicts with j-0 on n0.", "host port": "is already used by j-0 on n0."}[by]
+    facts = explained(snapshot).dominant.facts
+    assert (hosts == 1) is any(by in fact.replace("Host", "host") and fact.endswith(named) for fact in facts)

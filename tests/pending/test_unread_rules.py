@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
+from tests.builders import cluster, conf_of, hyper_node, node, pod, pod_group, pods, priority_class, queue
 from tests.releases.shown_devices import asking, cards, held, sharing
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions.victims import explain_eviction
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.manifest import WorkloadFacts, workload_key
@@ -286,3 +287,61 @@ def test_a_protection_that_the_action_does_not_read_is_told_to_the_job_that_lose
     name = {"Job": "Job old", "PodGroup": "PodGroup low"}.get(stated, "")
     unread = f'{name} states volcano.sh/preemptable: "false", and its pods do not: {action} does not read it there.'
     assert bool(name) is (unread in facts)
+
+
+@pytest.mark.parametrize("stated", ["1", "3", ""])
+@pytest.mark.parametrize("cpu", ["4", "40"])
+def test_a_minimum_that_only_the_owner_of_the_pod_group_states_is_said_to_have_no_effect(stated: str, cpu: str) -> None:
+    annotations = {"scheduling.volcano.sh/group-min-member": stated} if stated else {}
+    owner = {"kind": "ReplicaSet", "metadata": {"name": "web-1", "namespace": "default", "annotations": annotations}}
+    group = pod_group("podgroup-1", min_member=1)
+    group["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web-1", "uid": "w", "controller": True}]
+    conf = conf_of("gang", "predicates")
+    found = explained(cluster(node("n1"), owner, group, pods("podgroup-1", 3, cpu), conf=conf), "default/podgroup-1")
+    states = "ReplicaSet web-1 states scheduling.volcano.sh/group-min-member 3, but its PodGroup has minMember 1; "
+    assert (stated == "3") is any(fact.startswith(states) for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize(
+    ("mode", "count", "release"),
+    [("soft", 1, "v1.12.1"), ("soft", 2, "v1.12.1"), ("hard", 1, "v1.12.1"), ("soft", 1, "master")],
+)
+def test_the_first_pod_of_a_soft_topology_is_said_to_have_no_score_of_hypernodes(
+    mode: str, count: int, release: str
+) -> None:
+    hosts = [node(f"n{at}", cpu="4") for at in range(4)]
+    domains = [hyper_node("a", 1, nodes=("n0", "n1")), hyper_node("b", 1, nodes=("n2", "n3"))]
+    job = pod_group("j", min_member=count, networkTopology={"mode": mode, "highestTierAllowed": 1})
+    conf = conf_of("gang", "predicates nodeorder network-topology-aware")
+    found = explained(cluster(hosts, domains, job, pods("j", count), conf=conf), release=release)
+    told = (mode, count, release) == ("soft", 1, "v1.12.1")
+    assert told is ("network-topology-aware gave no node a score for j-0" in " ".join(found.dominant.facts))
+
+
+@pytest.mark.parametrize("idle", [0, 1, 2])
+def test_pods_without_requests_count_toward_a_gang_and_need_no_room(idle: int) -> None:
+    members = [*pods("j", 2, "6", role="w"), *(pod(f"idle-{at}", "j", role="idle") for at in range(idle))]
+    conf = conf_of("gang", "predicates", actions="allocate, backfill")
+    found = explained(cluster(node("n1"), pod_group("j", min_member=2 + idle), members, conf=conf))
+    counts = {0: "", 1: " (1 pod without requests counts too)", 2: " (2 pods without requests count too)"}[idle]
+    assert f"allocate found room for 1 of the 2 pods it needs at once{counts}" == found.dominant.reason
+    assert "The 2 pods ask 12 cpu in total; 10 is free on all nodes together (2 short)." in found.dominant.facts
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_eviction_that_leaves_the_gang_incomplete_is_not_called_a_benefit(whole: bool) -> None:
+    """reclaim up to v1.15 evicts for one pod after another, as far as the queue may."""
+    victims = [
+        each
+        for at in range(4)
+        for each in (pod_group(f"v{at}", queue="rich", phase="Running"), *pods(f"v{at}", 1, "2", on=f"n{at // 2}"))
+    ]
+    job = [pod_group("j", queue="poor", min_member=2 if whole else 3), *pods("j", 3, "2")]
+    conf = conf_of("gang", "predicates proportion", actions="allocate, reclaim")
+    queues = [queue("rich", reclaimable=True), queue("poor")]
+    snapshot = cluster([node(f"n{at}", cpu="4") for at in range(2)], queues, victims, job, conf=conf)
+    recording = replay_cycle(snapshot_at_release(snapshot, "v1.10.0"))
+    victim = cycle_effects(recording).evicted[0].task
+    said = " ".join(explain_eviction(recording, victim).lines)
+    assert whole is ("default/j benefited: " in said)
+    assert whole is not ("2 of its 3 pods (minMember) ready or reserved; reclaim does not undo the eviction" in said)

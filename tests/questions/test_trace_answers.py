@@ -170,9 +170,9 @@ def check_evictions(recording: Recording, lines: Sequence[Line]) -> None:
 
 def check_gain(text: str, tasks: Mapping[str, Any]) -> None:  # Any: JSON
     """The node of the pod that benefited, and how many pods of its gang are ready or reserved."""
-    for pod, node in re.findall(r"benefited: (\S+) is reserved on (.*?)[.;]", text):
+    for pod, node in re.findall(r"(?:benefited|cannot start yet): (\S+) is reserved on (.*?)[.;,]", text):
         assert node == tasks[pod]["node"]
-    for count in re.findall(r"; (\d+) of minMember", text):
+    for count in re.findall(r"(\d+) of its \d+ pods? \(minMember\)", text):
         assert int(count) == sum(task["status"] in (*READY, "Pipelined") for task in tasks.values())
 
 

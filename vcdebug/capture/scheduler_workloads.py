@@ -10,26 +10,14 @@ from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.capture.listing import NOT_EXACT_STATUSES, exact_query, items_of
 from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot import settings
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import key_of, metadata_of, object_in
 from vcdebug.snapshot.problems import Problem, ProblemReport
-from vcdebug.snapshot.settings import (
-    AGENT_SCHEDULER,
-    APP_LABEL,
-    containers_of,
-    flag_values,
-    is_named_scheduler,
-    is_up,
-    parse_command_line,
-    running_since,
-    scheduler_container,
-    with_flags,
-    workload_of,
-)
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 VOLCANO_NAMESPACE = "volcano-system"
-APP_SELECTOR = ("labelSelector", f"app={APP_LABEL}")
+APP_SELECTOR = ("labelSelector", f"app={settings.APP_LABEL}")
 NO_FLAGS = "using upstream's default flags"
 MISSING_DEPLOYMENT = "scheduler Deployment"
 
@@ -57,12 +45,14 @@ class Scheduler(Struct, frozen=True):
     @property
     def main_container(self) -> Manifest:
         """The scheduler's container; the first one if none is recognised as a scheduler."""
-        return scheduler_container(self.workload) or next(iter(containers_of(self.workload)), {})
+        return settings.scheduler_container(self.workload) or next(iter(settings.containers_of(self.workload)), {})
 
     @property
     def describe_pods(self) -> str:
         """The scheduler's pods and nodes, in words."""
-        flags = with_flags(SchedulerFlags(), flag_values(self.main_container), "", ProblemReport(), "")
+        flags = settings.with_flags(
+            SchedulerFlags(), settings.flag_values(self.main_container), "", ProblemReport(), ""
+        )
         nodes = f" on nodes {', '.join(flags.node_selector)}" if flags.node_selector else ""
         return f"{self.key} takes schedulerName {' or '.join(flags.scheduler_names)}{nodes}"
 
@@ -122,11 +112,13 @@ def note_stopped(scheduler: Scheduler, problems: list[Problem]) -> None:
 def note_agent_schedulers(objects: ObjectsByKind, problems: list[Problem]) -> None:
     """Add a problem for each running agent-scheduler, which schedules its own pods and is not replayed."""
     for pod in objects.get("Pod", ()):
-        containers = containers_of(workload_of(pod))
-        agents = [container for container in containers if is_named_scheduler(container, AGENT_SCHEDULER)]
-        if not agents or not is_up(pod):
+        containers = settings.containers_of(settings.workload_of(pod))
+        agents = [
+            container for container in containers if settings.is_named_scheduler(container, settings.AGENT_SCHEDULER)
+        ]
+        if not agents or not settings.is_up(pod):
             continue
-        names = parse_command_line(agents[0]).get("scheduler-name", [AGENT_SCHEDULER])
+        names = settings.parse_command_line(agents[0]).get("scheduler-name", [settings.AGENT_SCHEDULER])
         metadata, (kind, name) = object_in(pod.get("metadata")), _final_owner(pod, objects)
         owner = f"{kind} {metadata.get('namespace')}/{name}"
         effect = "its cycle is not replayed; where it places pods is known from their nodes"
@@ -153,7 +145,9 @@ def _named_workload(
 
 def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
     """The start of the scheduler's oldest running pod; None without one."""
-    starts = [start for pod in _iter_running_pods(scheduler, objects) if (start := running_since(pod)) is not None]
+    starts = [
+        start for pod in _iter_running_pods(scheduler, objects) if (start := settings.running_since(pod)) is not None
+    ]
     return min(starts, default=None)
 
 
@@ -204,14 +198,14 @@ def _workload_scheduler(kind: str, manifest: Manifest) -> Scheduler:
 
 def _is_ours(manifest: Manifest) -> bool:
     labels = object_in(object_in(manifest.get("metadata")).get("labels"))
-    return labels.get("app") == APP_LABEL or bool(scheduler_container(manifest))
+    return labels.get("app") == settings.APP_LABEL or bool(settings.scheduler_container(manifest))
 
 
 def _iter_running_schedulers(objects: ObjectsByKind) -> Iterator[Scheduler]:
     """A scheduler per running pod with a scheduler's container, under the name of the pod's owner."""
     for pod in objects.get("Pod", ()):
-        workload = workload_of(pod)
-        if is_up(pod) and scheduler_container(workload):
+        workload = settings.workload_of(pod)
+        if settings.is_up(pod) and settings.scheduler_container(workload):
             metadata = object_in(pod.get("metadata"))
             kind, name = _final_owner(pod, objects)
             yield Scheduler(kind, str(metadata.get("namespace", "")), name, workload)
@@ -237,9 +231,11 @@ def _first_owner(manifest: Manifest) -> Manifest:
 def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> Iterator[Manifest]:
     for pod in objects.get("Pod", ()):
         metadata = object_in(pod.get("metadata"))
-        if scheduler is None or not is_up(pod) or metadata.get("namespace") != scheduler.namespace:
+        if scheduler is None or not settings.is_up(pod) or metadata.get("namespace") != scheduler.namespace:
             continue
         # A static pod, or one started by hand, has the label and no owner.
-        labelled = object_in(metadata.get("labels")).get("app") == APP_LABEL and not metadata.get("ownerReferences")
+        labelled = object_in(metadata.get("labels")).get("app") == settings.APP_LABEL and not metadata.get(
+            "ownerReferences"
+        )
         if labelled or _final_owner(pod, objects) == (scheduler.kind, scheduler.name):
             yield pod

@@ -9,15 +9,7 @@ from msgspec import Struct, field
 
 from vcdebug.capture.api_client import ApiRefusal, NoAnswer, TooSlow
 from vcdebug.capture.listing import VersionGone
-from vcdebug.conformance.cluster_verification import (
-    ClusterReader,
-    JudgedCycle,
-    PolledState,
-    judge_captures,
-    judge_first_cycle,
-    outcome_between,
-    terminating_uids,
-)
+from vcdebug.conformance import cluster_verification
 from vcdebug.conformance.cycle_outcome import GONE
 from vcdebug.conformance.verdicts import Verification
 from vcdebug.debugger.expectations import MetReason
@@ -72,7 +64,9 @@ class WatchedCycle(NamedTuple):
 class ClusterWatch:
     """Judges captures one after the other; keeps only the last one, and counts."""
 
-    def __init__(self, reader: ClusterReader, namespace: str = "", condition: MetReason | None = None) -> None:
+    def __init__(
+        self, reader: cluster_verification.ClusterReader, namespace: str = "", condition: MetReason | None = None
+    ) -> None:
         """`namespace`: the only one that is explained and counted, empty for all. `condition`: that of `--on`."""
         self.figures = WatchFigures()
         self._reader = reader
@@ -121,13 +115,13 @@ class ClusterWatch:
         self, before: Snapshot, after: Snapshot, lines: list[str], reasons: list[str]
     ) -> Snapshot | None:
         """The state of the cluster for which a prediction failed, None if none did; adds lines and reasons."""
-        observed = outcome_between(before, after)
+        observed = cluster_verification.outcome_between(before, after)
         evicted = [pod for pod in sorted(observed.evicted) if observed.evicted[pod] != GONE or pod in self._predicted]
         self._count_evictions(before, evicted, lines, reasons)
         # Only if the scheduler decided something: following its choices takes many replays.
         if not (observed.bound or evicted or observed.nominated):
             return None
-        differing = self._differing_jobs(judge_captures(before, after))
+        differing = self._differing_jobs(cluster_verification.judge_captures(before, after))
         # Reading takes seconds, in which several cycles may run: only a cycle's own first state proves a difference.
         judged = self._judge_cycle(before, after) if differing else None
         if judged is not None:
@@ -140,13 +134,15 @@ class ClusterWatch:
         reasons.extend(f"prediction failed for {job}" for job in differing)
         return judged.before if differing else None
 
-    def _judge_cycle(self, before: Snapshot, after: Snapshot) -> JudgedCycle | None:
+    def _judge_cycle(self, before: Snapshot, after: Snapshot) -> cluster_verification.JudgedCycle | None:
         """The verdicts on the first cycle between two captures; None if the server no longer shows its states."""
         pods = after.objects_of("Pod")
         version = after.provenance.resource_versions.get("Pod", "") if after.provenance is not None else ""
-        later = PolledState(dict.fromkeys(terminating_uids(before, pods)), pods, version)
+        later = cluster_verification.PolledState(
+            dict.fromkeys(cluster_verification.terminating_uids(before, pods)), pods, version
+        )
         try:
-            return judge_first_cycle(self._reader, before, later)
+            return cluster_verification.judge_first_cycle(self._reader, before, later)
         except (VersionGone, ApiRefusal, NoAnswer, TooSlow):
             return None
 

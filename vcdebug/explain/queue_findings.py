@@ -13,18 +13,7 @@ from vcdebug.amount_text import (
     join_names,
     verb_for,
 )
-from vcdebug.explain import queue_index, stuck_jobs
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    AdviceHarm,
-    Cause,
-    CauseHeadline,
-    Evidence,
-    Finding,
-    amount_numbers,
-    rejection_evidence,
-)
+from vcdebug.explain import answer, queue_index, stuck_jobs
 from vcdebug.explain.equation import QueueCheck, first_exceeded
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.pending.placement_constraints import silent_device_plugins
@@ -62,11 +51,11 @@ def gang_request_facts(view: JobView, limit: QueueCheck) -> tuple[str, ...]:
     return (f"The {pods} {format_named_amount(name, request)} in total{hard}.",)
 
 
-def excess_headline(headline: CauseHeadline, limit: QueueCheck) -> tuple[CauseHeadline, tuple[str, ...]]:
+def excess_headline(headline: answer.CauseHeadline, limit: QueueCheck) -> tuple[answer.CauseHeadline, tuple[str, ...]]:
     """The first line with what is short, `(4 short; also: memory)`; if it is too long, the other names as a fact."""
     excess, others = f"{limit.format_excess(limit.first_dimension)} short", limit.further_dimensions
     whole = headline._replace(reason=f"{headline.reason} ({excess}{f'; also: {others}' if others else ''})")
-    if not others or len(str(whole)) <= MAX_LINE_LENGTH:
+    if not others or len(str(whole)) <= answer.MAX_LINE_LENGTH:
         return whole, ()
     return headline._replace(reason=f"{headline.reason} ({excess})"), (f"Also short: {others}.",)
 
@@ -102,13 +91,13 @@ def quota_explainer(plugin: str) -> QuotaExplainer:
     return quota
 
 
-def open_queue_advice(view: JobView) -> tuple[Advice, ...]:
+def open_queue_advice(view: JobView) -> tuple[answer.Advice, ...]:
     """Advice for a job whose queue is not Open."""
     name, controllers = view.queue.name, "volcano-controllers, which sets status.state of each queue"
-    check = Advice.from_outside(f"Check {controllers}: its pods and their log.", AdviceHarm.CLUSTER)
+    check = answer.Advice.from_outside(f"Check {controllers}: its pods and their log.", answer.AdviceHarm.CLUSTER)
     open_queue = f"Open queue {name}: vcctl queue operate -a open -n {name}"
-    move = Advice.for_owner("Move the job to an open queue.")
-    opened = (Advice.queue_admin(open_queue, f"Queue/{name}:status.state=Open"), move)
+    move = answer.Advice.for_owner("Move the job to an open queue.")
+    opened = (answer.Advice.queue_admin(open_queue, f"Queue/{name}:status.state=Open"), move)
     return opened if view.queue.state else (check, *opened)
 
 
@@ -117,11 +106,11 @@ def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
+def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[answer.Advice, ...]:
     """Advice for a queue that may already use the whole cluster."""
     total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     wait = f"Wait until jobs in queue {queue} finish; it may already use the whole cluster ({total})."
-    return Advice.for_owner(wait), Advice.add_nodes()
+    return answer.Advice.for_owner(wait), answer.Advice.add_nodes()
 
 
 def sibling_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> tuple[str, ...]:
@@ -156,12 +145,12 @@ def _own_share_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
     return (f"{share}; {texts[2]} more is above that, so {action} would not evict for it either.",)
 
 
-def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
     """The finding that the PodGroup's minimum exceeds the limit of its queue or of an ancestor."""
-    plugin, evidence = event.plugin, rejection_evidence(seq, event.plugin)
+    plugin, evidence = event.plugin, answer.rejection_evidence(seq, event.plugin)
     if refuses_by_state(view):
         reason = f"{queue_state_words(view)}; {plugin} admits only to Open queues"
-        return view.rejected(Cause.QUEUE_CLOSED, reason, {}, evidence, open_queue_advice(view))
+        return view.rejected(answer.Cause.QUEUE_CLOSED, reason, {}, evidence, open_queue_advice(view))
     # A queue with children is refused for that reason, even in a broken tree.
     children = queue_index.children_of(view.recording, view.queue.name)
     tree_finding = broken_tree_finding(view, seq, plugin) if not children else None
@@ -186,12 +175,12 @@ def explain_queue_rejection(view: JobView, seq: Seq, event: HookEvent) -> Findin
     )
     facts = [*source, *_rejection_facts(view, seq, plugin, limit)]
     facts += stuck_jobs.earlier_admission_facts(view, seq, name, same_queue=True)
-    minimum = amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
+    minimum = answer.amount_numbers("minResources", limit.check.request, limit.exceeded_dimensions)
     advice = (LESS_MINIMUM_ADVICE, *_more_room_advice(view, limit))
-    cause = Cause.CAPABILITY if plugin == CAPACITY and limit.is_capability else Cause.QUEUE_QUOTA
-    headline, also = excess_headline(CauseHeadline(view.job.uid, "is not admitted", reason), limit)
+    cause = answer.Cause.CAPABILITY if plugin == CAPACITY and limit.is_capability else answer.Cause.QUEUE_QUOTA
+    headline, also = excess_headline(answer.CauseHeadline(view.job.uid, "is not admitted", reason), limit)
     numbers = {**minimum, **limit.limit_numbers()}
-    return Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
+    return answer.Finding(cause, headline, numbers, evidence, advice, lines, (*facts, *also))
 
 
 def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> Iterator[str]:
@@ -212,7 +201,7 @@ def _rejection_facts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) ->
         yield capitalize_first(too_early)
 
 
-LESS_MINIMUM_ADVICE = Advice.for_owner("Request less in spec.minResources.")
+LESS_MINIMUM_ADVICE = answer.Advice.for_owner("Request less in spec.minResources.")
 
 
 def too_early_words(view: JobView, seq: Seq) -> str:
@@ -267,7 +256,7 @@ def _limit_source(view: JobView, plugin: str, limit: QueueCheck) -> tuple[str, .
     return "limit", f"The limit is {whole} minus the guarantees of other queues ({listed or 'none'})."
 
 
-def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
+def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[answer.Advice, ...]:
     wait = () if limit.dimensions_alone_exceeded else (wait_advice(limit),)
     if limit.is_capability:
         return *wait, raise_capability_advice(limit)
@@ -275,30 +264,32 @@ def _more_room_advice(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
         whole = whole_cluster_advice(view, limit.queue, limit.first_dimension)
         # Where the minimum alone exceeds the cluster, no end of other jobs makes room.
         return whole if wait else whole[1:]
-    return *wait, Advice.queue_admin("Lower spec.guarantee of other queues.")
+    return *wait, answer.Advice.queue_admin("Lower spec.guarantee of other queues.")
 
 
-def wait_advice(limit: QueueCheck) -> Advice:
+def wait_advice(limit: QueueCheck) -> answer.Advice:
     """Wait for the jobs that use the limit."""
-    return Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
+    return answer.Advice.for_owner(f"Wait until jobs in queue {limit.queue} finish.")
 
 
-def raise_capability_advice(limit: QueueCheck) -> Advice:
+def raise_capability_advice(limit: QueueCheck) -> answer.Advice:
     """Raise the queue's capability by what is missing, in every exceeded dimension."""
     words = f"Queue {limit.queue}: raise spec.capability by {limit.missing_amounts()}."
-    return Advice.queue_admin(words, *limit.raised_limit_edits("capability"))
+    return answer.Advice.queue_admin(words, *limit.raised_limit_edits("capability"))
 
 
-def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _unspecified_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding:
     """Rejected without regard to amounts: a queue that is no leaf, devices, a tree that cannot be read."""
     children, message = join_names(queue_index.children_of(view.recording, view.queue.name)), view.plugin_message(seq)
     reason = f"{plugin} rejects it in queue {view.queue.name}, although no limit is exceeded"
-    advice = Advice.cluster_admin(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
+    advice = answer.Advice.cluster_admin(f"Check the arguments of plugin {plugin}, and the devices of the nodes.")
     if children:
         reason = f"queue {view.queue.name} has child queues ({children}); {plugin} admits only to leaf queues"
-        advice = Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
+        advice = answer.Advice.for_owner(f"Set the job's queue to a leaf queue: {children}.")
     facts = (f'Scheduler message: "{message}".',) if message else ()
-    return view.rejected(Cause.QUEUE_QUOTA, reason, {}, rejection_evidence(seq, plugin), (advice,), facts=facts)
+    return view.rejected(
+        answer.Cause.QUEUE_QUOTA, reason, {}, answer.rejection_evidence(seq, plugin), (advice,), facts=facts
+    )
 
 
 def too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -> str:
@@ -311,11 +302,11 @@ def too_small_words(recording: Recording, allocated: Resource, task: TaskInfo) -
     return f"holds less than {task.name} asks for ({figures}); {release} requires more ({fixed})"
 
 
-BROKEN_TREE_ADVICE: tuple[Advice, ...] = (
-    Advice.queue_admin(
+BROKEN_TREE_ADVICE: tuple[answer.Advice, ...] = (
+    answer.Advice.queue_admin(
         "Give every queue an existing parent and limits within its parent's; one error blocks every queue."
     ),
-    Advice.for_owner("List what is missing: vcdebug inspect."),
+    answer.Advice.for_owner("List what is missing: vcdebug inspect."),
 )
 
 
@@ -325,7 +316,7 @@ def tree_fault(recording: Recording) -> str:
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
-def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> answer.Finding | None:
     """The finding about an invalid queue tree, with which capacity rejects everything; None for a valid one."""
     fault = tree_fault(view.recording)
     if not fault:
@@ -340,12 +331,12 @@ def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
         facts = [f"{stated}{_unread_root_limit(view.recording, over)}.", *facts]
         change = f"Queue {queue}: capability.{name} {capability} -> {maximum}."
         edit = f"Queue/{queue}:spec.capability{field_step(name)}={amount_text.quantity_text(name, over.ancestor_limit)}"
-        advice = (Advice.queue_admin(change, edit), advice[0])
+        advice = (answer.Advice.queue_admin(change, edit), advice[0])
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (Advice.queue_admin(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
+        advice = (answer.Advice.queue_admin(f"Queue {circle[0]}: set spec.parent to {ROOT_QUEUE}.", edit),)
     reason = f"{plugin} rejects every job because of an error in the queue tree"
-    evidence = (Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
+    evidence = (answer.Evidence(seq, f"{plugin} rejects it without comparing amounts"),)
     return view.pending(QUEUE_TREE_BROKEN, reason, {}, evidence, advice, facts=tuple(facts))
 
 

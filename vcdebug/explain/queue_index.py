@@ -31,7 +31,7 @@ from vcdebug.framework.record import PopEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
-from vcdebug.model.pod_group import INQUEUE, WAITING_PHASES
+from vcdebug.model.pod_group import WAITING_PHASES
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
@@ -304,7 +304,9 @@ def _admitted_jobs(recording: Recording) -> Sequence[JobInfo]:
     """The jobs that this cycle admitted, in the order in which enqueue picked them."""
     opening, phases = recording.timeline.opening_phases, recording.timeline.state_at(len(recording)).phases
     picked = sorted((seq, uid) for uid, seq in _enqueue_pops(recording).items())
-    admitted = (uid for _, uid in picked if opening.get(uid, "") in WAITING_PHASES and phases[uid] == INQUEUE)
+    admitted = (
+        uid for _, uid in picked if opening.get(uid, "") in WAITING_PHASES and phases[uid] not in WAITING_PHASES
+    )
     return [recording.session.jobs[uid] for uid in admitted]
 
 
@@ -318,6 +320,11 @@ def admitted_before(recording: Recording, seq: Seq) -> Sequence[JobInfo]:
     """Jobs that enqueue admitted in this cycle before an event."""
     pops = _enqueue_pops(recording)
     return [one for one in _admitted_jobs(recording) if pops[one.uid] < seq]
+
+
+def admission_seq(recording: Recording, job: JobInfo) -> Seq:
+    """The event at which enqueue picked a job that it reached."""
+    return _enqueue_pops(recording)[job.uid]
 
 
 def zero_limits(queue: QueueInfo) -> list[str]:

@@ -17,6 +17,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.job_view import JobView, workloads_of
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.room_takers import order_words
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
@@ -55,18 +56,20 @@ def _stuck_at(recording: Recording, seq: Seq) -> Sequence[JobInfo]:
 
 
 def earlier_admission_facts(view: JobView, seq: Seq, name: str, *, same_queue: bool) -> tuple[str, ...]:
-    """A sentence about jobs that this cycle admitted before, with what they reserve of a dimension; or empty."""
-    jobs = queue_index.admitted_before(view.recording, seq)
-    reserved = {
-        job.uid: _reserved_by(view.recording, job).get(name)
-        for job in jobs
-        if not same_queue or job.queue == view.job.queue
-    }
+    """Sentences about jobs that this cycle admitted before, with what they reserve of a dimension, and why one of lower
+    priority was first; or empty.
+    """
+    before = queue_index.admitted_before(view.recording, seq)
+    jobs = {job.uid: job for job in before if not same_queue or job.queue == view.job.queue}
+    reserved = {uid: minimum_without_gated(job).get(name) for uid, job in jobs.items()}
     holders = amount_text.rank_by_amount({uid: amount for uid, amount in reserved.items() if amount > 0})
     if not holders:
         return ()
     listed = amount_text.join_names(f"{uid} {amount_text.format_amount(name, amount)}" for uid, amount in holders)
-    return (f"Admitted before it in this cycle ({name}): {listed}.",)
+    lower = next((jobs[uid] for uid, _ in holders if jobs[uid].priority < view.job.priority), None)
+    admitted = f"Admitted before it in this cycle ({name}): {listed}."
+    why = lower and order_words(view.recording, queue_index.admission_seq(view.recording, lower), lower, view.job)
+    return (admitted, *([f"{lower.uid} has a lower priority ({lower.priority}): {why}."] if lower and why else ()))
 
 
 @per_recording()

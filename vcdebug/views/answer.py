@@ -18,16 +18,7 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.queue_index import QUOTA_USED_UP
 from vcdebug.snapshot.job_names import JobNames
-from vcdebug.views.document import (
-    Block,
-    Code,
-    Listed,
-    describe_release,
-    make_listing,
-    make_paragraph,
-    titled_blocks,
-    titled_texts,
-)
+from vcdebug.views import document
 from vcdebug.views.pieces import IDLE, NO, YES, Line, Piece, Style, make_line, muted_piece
 from vcdebug.views.table import Table
 
@@ -54,7 +45,7 @@ def answer_parts(
         "sentence": (answer.dominant.sentence_about(names),),
         "facts": answer.dominant.facts,
         "group": (group_fact,) if group_fact else (),
-        "release": (f"{describe_release(answer.release)} {others.release_note}".rstrip(),),
+        "release": (f"{document.describe_release(answer.release)} {others.release_note}".rstrip(),),
         "other outcomes": others.warnings,
         "doubt": caution_lines(answer.doubt),
     }
@@ -67,7 +58,7 @@ def list_jobs(jobs: Iterable[SurveyedJob]) -> Table:
         answer, finding = job.explanation, job.shown_finding
         name, pending = answer.subject_name, str(job.pending or "-")
         rows.append((name, job.queue or "-", pending, finding.cause, finding.reason))
-    return make_listing(("job", "queue", "pending#", "cause", "why"), rows, 2, prose=True)
+    return document.make_listing(("job", "queue", "pending#", "cause", "why"), rows, 2, prose=True)
 
 
 def caution_lines(doubt: str) -> tuple[str, ...]:
@@ -106,26 +97,30 @@ def fix_lines(answer: Explanation, tested: Sequence[str] = ()) -> list[FixLine]:
 def explanation_blocks(
     answer: Explanation,
     names: JobNames,
-    fixes: Iterable[Block] = (),
+    fixes: Iterable[document.Block] = (),
     others: OtherOutcomes = NO_OTHER_OUTCOMES,
     *,
     verbose: bool = True,
-) -> Iterator[Block]:
+) -> Iterator[document.Block]:
     """The whole answer, with the blocks of its fixes; without `verbose` long parts are cut."""
     for role, texts in answer_parts(answer, names, others).items():
         if role == "doubt" and not verbose:
             yield from _short_blocker_blocks(answer)
         shown = texts if verbose or role != "facts" else _cut_list(texts, MAX_FACTS, "fact")
-        yield from (make_paragraph(text, _STYLES.get(role, ""), 0 if role == "sentence" else 2) for text in shown)
+        yield from (
+            document.make_paragraph(text, _STYLES.get(role, ""), 0 if role == "sentence" else 2) for text in shown
+        )
     yield from fixes
     if verbose:
-        yield from titled_texts("Other blockers", [f"- {one.reason} ({one.cause})" for one in answer.contributing])
+        yield from document.titled_texts(
+            "Other blockers", [f"- {one.reason} ({one.cause})" for one in answer.contributing]
+        )
     yield from _evidence_blocks(answer, verbose=verbose)
     if verbose:
-        yield from titled_blocks("Scheduling steps", [Listed(tuple(map(_step_line, answer.steps)))])
+        yield from document.titled_blocks("Scheduling steps", [document.Listed(tuple(map(_step_line, answer.steps)))])
 
 
-def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
+def _short_blocker_blocks(answer: Explanation) -> Iterator[document.Block]:
     """The first blocker that the lines above do not name already; lack of room last, since most others imply it."""
     others = sorted(answer.contributing, key=lambda finding: finding.cause == Cause.MIXED)
     full_text = answer.dominant.full_text
@@ -139,26 +134,26 @@ def _short_blocker_blocks(answer: Explanation) -> Iterator[Block]:
     surplus = len(further) - 1
     more = f"; {count_noun(surplus, 'more blocker')}: --verbose" if surplus > 0 else ""
     for finding in further[:1]:
-        yield make_paragraph(f"Also: {finding.reason} ({finding.cause}){more}", indent=2)
+        yield document.make_paragraph(f"Also: {finding.reason} ({finding.cause}){more}", indent=2)
 
 
-def _evidence_blocks(answer: Explanation, *, verbose: bool) -> Iterator[Block]:
+def _evidence_blocks(answer: Explanation, *, verbose: bool) -> Iterator[document.Block]:
     """The cause code, the arithmetic behind the first line, and the events that prove it; in short, the event that
     decides, else the arithmetic, in one line.
     """
     lines, title = answer.dominant.lines, f"Evidence (cause: {answer.cause_code})"
     rows = [f"event {event.seq}: {event.text}" for event in answer.dominant.evidence]
-    yield make_paragraph("")
+    yield document.make_paragraph("")
     if verbose:
-        yield make_paragraph(title, "title")
+        yield document.make_paragraph(title, "title")
         if lines:
-            yield Code("\n".join(lines))
+            yield document.Code("\n".join(lines))
         if rows:
-            yield Listed(tuple(map(make_line, rows)))
+            yield document.Listed(tuple(map(make_line, rows)))
         return
     deciding = rows[::-1] if answer.cause_code in DECIDED_LAST else rows
     shown = next(iter((*deciding, *lines)), "")
-    yield make_paragraph(f"{title}: {shown}" if shown else title, "muted")
+    yield document.make_paragraph(f"{title}: {shown}" if shown else title, "muted")
 
 
 def _step_line(step: ExplanationStep) -> Line:
@@ -179,22 +174,22 @@ def listed_fixes(
     why_untested: str = "not tested on this snapshot",
     *,
     verbose: bool = True,
-) -> Iterator[Block]:
+) -> Iterator[document.Block]:
     """The tested fixes with advice about what is outside the scheduler, else all advice."""
     if tested:
         lines = fix_lines(answer, tested)
         which = "the numbered ones are tested" if len(lines) > len(tested) else "tested"
-        return titled_texts(f"Fixes ({which} on this snapshot)", [line.marked_text for line in lines])
+        return document.titled_texts(f"Fixes ({which} on this snapshot)", [line.marked_text for line in lines])
     # A placed job has further blockers only of pods beyond those that it needs.
     pods = " for the pods that are still Pending" if answer.scheduled and answer.contributing else ""
     why = "no replay can test them" if is_all_outside(answer) and not pods else why_untested
     return listed_advice(answer, f"Suggested fixes{pods} ({why})", verbose=verbose)
 
 
-def listed_advice(answer: Explanation, title: str, *, verbose: bool = True) -> Iterator[Block]:
+def listed_advice(answer: Explanation, title: str, *, verbose: bool = True) -> Iterator[document.Block]:
     """All advice, the least harmful first; no blocks where there is none."""
     texts = [line.marked_text for line in fix_lines(answer)]
-    return titled_texts(title, texts if verbose else _cut_list(texts, MAX_ADVICE_LINES, "fix"))
+    return document.titled_texts(title, texts if verbose else _cut_list(texts, MAX_ADVICE_LINES, "fix"))
 
 
 def is_all_outside(answer: Explanation) -> bool:

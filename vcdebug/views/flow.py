@@ -10,18 +10,7 @@ from vcdebug.amount_text import count_noun, format_count
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
-from vcdebug.recording.flow_rows import (
-    CLOSING_KEY,
-    OPENING_KEY,
-    EventRun,
-    FlowPart,
-    StepBranch,
-    branch_runs,
-    path_to_row,
-    present_branches,
-    span_rows,
-    top_rows,
-)
+from vcdebug.recording import flow_rows
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.replay import announce_long_work
 from vcdebug.recording.session_steps import SessionStep
@@ -41,24 +30,26 @@ IsOpen = Callable[[str], bool]
 """Whether the row with a key is open."""
 
 
-def walk_steps(branch: StepBranch, is_open: IsOpen, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
+def walk_steps(
+    branch: flow_rows.StepBranch, is_open: IsOpen, depth: int = 1
+) -> Iterator[tuple[int, flow_rows.StepBranch]]:
     """(depth, step) inside a branch, depth first, into open steps only."""
     for number, step in enumerate(branch.step.inner_steps()):
         # An inner step has no events of its own: an empty range keeps it from being found by event.
-        inner = StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
+        inner = flow_rows.StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
         yield depth, inner
         if step.make_steps is not None and is_open(inner.key):
             yield from walk_steps(inner, is_open, depth + 1)
 
 
-def step_row(branch: StepBranch, indent: str, is_open: IsOpen) -> Row:
+def step_row(branch: flow_rows.StepBranch, indent: str, is_open: IsOpen) -> Row:
     """A step with its mark, its result and the number of its events."""
     step, events = branch.step, branch.last - branch.first + 1
     count = muted_piece(format_count(events) if events > 0 else "")
     return Row(branch.key, (_step_label(branch, indent, is_open), _step_result(step), count), step.seq, step.subject)
 
 
-def _step_label(branch: StepBranch, indent: str, is_open: IsOpen) -> Piece:
+def _step_label(branch: flow_rows.StepBranch, indent: str, is_open: IsOpen) -> Piece:
     step = branch.step
     mark = " " if step.make_steps is None else OPEN if is_open(branch.key) else CLOSED
     style: Style = "title" if not indent else "strong" if step.make_steps is not None else ""
@@ -81,7 +72,7 @@ def session_table(recording: Recording, seq: Seq) -> Table:
 
 
 class _SessionSteps(Struct, frozen=True):
-    steps: Sequence[tuple[int, StepBranch]]
+    steps: Sequence[tuple[int, flow_rows.StepBranch]]
     keys: Sequence[str]
     of_event: Mapping[Seq, str]
     """Event -> key of its first step."""
@@ -90,7 +81,7 @@ class _SessionSteps(Struct, frozen=True):
 @per_recording()
 def _all_steps(recording: Recording) -> _SessionSteps:
     announce_long_work(recording, "listing every step of the session")
-    branches = present_branches(recording)
+    branches = flow_rows.present_branches(recording)
     steps = [row for branch in branches for row in ((0, branch), *walk_steps(branch, lambda _: True))]
     of_event: dict[Seq, str] = {}
     for depth, branch in steps:
@@ -99,7 +90,7 @@ def _all_steps(recording: Recording) -> _SessionSteps:
     return _SessionSteps(steps, [branch.key for _, branch in steps], of_event)
 
 
-def _full_step_row(depth: int, branch: StepBranch) -> Row:
+def _full_step_row(depth: int, branch: flow_rows.StepBranch) -> Row:
     step = branch.step
     style: Style = "title" if not depth else "strong" if step.make_steps is not None else ""
     seq = muted_piece(str(step.seq)) if step.seq else muted_piece("")
@@ -113,7 +104,7 @@ TREE_GUIDE = "│ "
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
-ShownParts = list[tuple[int, FlowPart]]
+ShownParts = list[tuple[int, flow_rows.FlowPart]]
 """(depth, part) of each row."""
 
 
@@ -139,7 +130,7 @@ def flow_table(recording: Recording, opened: Iterable[str], seq: Seq) -> Table:
 def _flow_tree(recording: Recording, opened: tuple[str, ...] | None) -> FlowTree:
     """The tree with these rows open, or with all that lead to events."""
     # Inner steps of opening and closing are left to the panel Session.
-    inner = (f"{OPENING_KEY}.", f"{CLOSING_KEY}.")
+    inner = (f"{flow_rows.OPENING_KEY}.", f"{flow_rows.CLOSING_KEY}.")
     is_open = dict.fromkeys(opened).__contains__ if opened is not None else lambda key: not key.startswith(inner)
     parts = _all_parts(recording, is_open)
     rows = RowsOnDemand([_part_key(part) for _, part in parts], lambda i: _flow_row(recording, *parts[i], is_open))
@@ -173,10 +164,10 @@ def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:
     return _part_key(shown[index][1])
 
 
-def _part_key(part: FlowPart) -> str:
-    if isinstance(part, StepBranch):
+def _part_key(part: flow_rows.FlowPart) -> str:
+    if isinstance(part, flow_rows.StepBranch):
         return part.key
-    return f"event {part.first}" if isinstance(part, EventRun) else span_key(part.index)
+    return f"event {part.first}" if isinstance(part, flow_rows.EventRun) else span_key(part.index)
 
 
 def depth_of(row: Row) -> int:
@@ -191,43 +182,47 @@ def span_key(index: int) -> str:
 
 def open_keys_around(recording: Recording, seq: Seq) -> tuple[str, ...]:
     """The keys of the rows around an event."""
-    return tuple(_part_key(place.part) for place in path_to_row(recording, seq)[-2::-1])
+    return tuple(_part_key(place.part) for place in flow_rows.path_to_row(recording, seq)[-2::-1])
 
 
-def _all_parts(recording: Recording, is_open: IsOpen) -> list[tuple[int, FlowPart]]:
+def _all_parts(recording: Recording, is_open: IsOpen) -> list[tuple[int, flow_rows.FlowPart]]:
     """(depth, row), depth first: opening, actions, closing."""
-    parts: list[tuple[int, FlowPart]] = []
-    for part in top_rows(recording):
-        if isinstance(part, StepBranch):
+    parts: list[tuple[int, flow_rows.FlowPart]] = []
+    for part in flow_rows.top_rows(recording):
+        if isinstance(part, flow_rows.StepBranch):
             parts += _branch_parts(recording, part, is_open)
         else:
             parts += [(0, part), *_parts_inside(recording, part, is_open, 1)]
     return parts
 
 
-def _branch_parts(recording: Recording, branch: StepBranch, is_open: IsOpen) -> list[tuple[int, FlowPart]]:
+def _branch_parts(
+    recording: Recording, branch: flow_rows.StepBranch, is_open: IsOpen
+) -> list[tuple[int, flow_rows.FlowPart]]:
     if not is_open(branch.key):
         return [(0, branch)]
-    runs = [(1, run) for run in branch_runs(recording, branch.first, branch.last)]
+    runs = [(1, run) for run in flow_rows.branch_runs(recording, branch.first, branch.last)]
     return [(0, branch), *walk_steps(branch, is_open), *runs]
 
 
-def _parts_inside(recording: Recording, part: FlowPart, is_open: IsOpen, depth: int) -> Iterator[tuple[int, FlowPart]]:
+def _parts_inside(
+    recording: Recording, part: flow_rows.FlowPart, is_open: IsOpen, depth: int
+) -> Iterator[tuple[int, flow_rows.FlowPart]]:
     """(depth, span or run) inside an open span, depth first."""
     if isinstance(part, Span) and is_open(span_key(part.index)):
-        for inner in span_rows(recording, part.index):
+        for inner in flow_rows.span_rows(recording, part.index):
             yield depth, inner
             yield from _parts_inside(recording, inner, is_open, depth + 1)
 
 
-def _flow_row(recording: Recording, depth: int, part: FlowPart, is_open: IsOpen) -> Row:
+def _flow_row(recording: Recording, depth: int, part: flow_rows.FlowPart, is_open: IsOpen) -> Row:
     indent = TREE_GUIDE * depth
-    if isinstance(part, StepBranch):
+    if isinstance(part, flow_rows.StepBranch):
         return step_row(part, indent, is_open)
     events = muted_piece(format_count(part.last - part.first + 1))
     span = recording.span_tree.span_around(part.first, Level.JOB)
     job = bare_name(span.name) if span is not None and span is not part else ""
-    if isinstance(part, EventRun):
+    if isinstance(part, flow_rows.EventRun):
         words, result = _run_words(recording, part)
         return Row(_part_key(part), (Piece(f"{indent}  {_shorten_within_job(job, words)}"), result, events), part.first)
     mark = OPEN if is_open(span_key(part.index)) else CLOSED
@@ -258,7 +253,7 @@ def _shorten_within_job(job: str, text: str) -> str:
     return " ".join(short if short[:1].isalpha() else word for word, short in shortened) if job else text
 
 
-def _run_words(recording: Recording, run: EventRun) -> tuple[str, Piece]:
+def _run_words(recording: Recording, run: flow_rows.EventRun) -> tuple[str, Piece]:
     events = [recording.event_at(seq) for seq in range(run.first, run.last + 1)]
     words = event_headline(recording, run.last)
     if len(events) == 1:

@@ -8,14 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, format_number, join_names, short_name
-from vcdebug.explain.decisions.equations import (
-    NO_ROOM_REQUIRED,
-    compare_summands,
-    inner_parts,
-    order_by_total,
-    scores_before,
-    summands_of,
-)
+from vcdebug.explain.decisions import equations
 from vcdebug.explain.predicate_reasons import (
     DimensionRoom,
     candidates_without_room,
@@ -77,7 +70,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
         passing_piece(recording, seq, event),
         f"  of {count_noun(event.processed, 'node')} tried" + (f", {untried} {UNTRIED}" if untried else ""),
         muted_piece(" the node that was reserved for it in an earlier cycle" if is_reserved else ""),
-        muted_piece(f"   {NO_ROOM_REQUIRED}" if roomless else ""),
+        muted_piece(f"   {equations.NO_ROOM_REQUIRED}" if roomless else ""),
         muted_piece("   Enter: a node's equation"),
     )
     return Table(f"Predicates for {bare_name(event.task)}", columns, rows, header=(head,), wraps=False)
@@ -249,7 +242,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return empty_table(title, "no node was left to score")
-    order = order_by_total(event)[:MAX_SCORED_COLUMNS]
+    order = equations.order_by_total(event)[:MAX_SCORED_COLUMNS]
     names = [recording.node_names[int(event.rows[index])] for index in order]
     heads = [Column(f"{BEST} {names[0]}" if number == 0 else name, right=True) for number, name in enumerate(names)]
     columns = (Column("score"), *heads[:2], *([Column("lead", right=True)] if len(order) > 1 else []), *heads[2:])
@@ -265,12 +258,12 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
 
 def _ordered_parts(event: ScoreEvent, order: Sequence[int]) -> Iterator[tuple[str, KeptScores]]:
     """Each part of the totals with its details indented below; largest lead first, parts that are always 0 left out."""
-    values, nonzero, summands = dict(event.parts), _nonzero_parts(event), summands_of(event, order[0])
+    values, nonzero, summands = dict(event.parts), _nonzero_parts(event), equations.summands_of(event, order[0])
 
     def by_lead(names: Iterable[str]) -> list[str]:
         return sorted(names, key=lambda name: -abs(_lead_of(values[name], order)))
 
-    inner = {part.name: inner_parts(summands, place) for place, part in enumerate(summands) if part.is_term}
+    inner = {part.name: equations.inner_parts(summands, place) for place, part in enumerate(summands) if part.is_term}
     details = {name: [part.name for part in parts if part.name in nonzero] for name, parts in inner.items()}
     for name in by_lead(name for name in details if name in nonzero or details[name]):
         if len(details[name]) == 1:
@@ -290,7 +283,7 @@ def _lead_text(event: ScoreEvent, order: Sequence[int], names: Sequence[NodeName
     """`  n1 leads n2 by 170: affinity +150, usage −17.5`; empty for one node."""
     if len(order) < 2:
         return ""
-    leads = [part for part in compare_summands(event, *order[:2]) if part.lead]
+    leads = [part for part in equations.compare_summands(event, *order[:2]) if part.lead]
     leads.sort(key=lambda part: -abs(part.lead))
     parts = join_names(f"{short_part(part.name)} {_signed_text(part.lead)}" for part in leads)
     return (
@@ -324,7 +317,7 @@ def _score_text(value: float) -> str:
 
 def best_grid(recording: Recording, seq: Seq, event: BestEvent) -> Table:
     """The chosen node, above the table of the scores that decided."""
-    scored = scores_before(recording, seq)
+    scored = equations.scores_before(recording, seq)
     if scored is not None:
         table, ties = score_grid(recording, *scored), len(event.tied)
         drawn = f"  random choice among {ties} that tie; the real scheduler can choose another" if ties > 1 else ""

@@ -5,15 +5,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from vcdebug.amount_text import count_noun, join_names, verb_for
-from vcdebug.explain.decisions.votes import (
-    HOOK_AT,
-    CandidateOutcome,
-    HookCallGroup,
-    PluginAnswer,
-    VictimDecision,
-    hook_calls_at,
-    victim_choice,
-)
+from vcdebug.explain.decisions import votes
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
@@ -33,7 +25,7 @@ VOTE_COLUMNS = table_columns("tier", "plugin", "answer~", "~")
 
 def rule_words(point: str) -> str:
     """How the answers of a hook point combine, in words."""
-    return HOOK_AT[point].recorded_rule.description
+    return votes.HOOK_AT[point].recorded_rule.description
 
 
 def subject_text(event: HookEvent) -> str:
@@ -48,17 +40,17 @@ def subject_text(event: HookEvent) -> str:
 
 def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The answer of each plugin, why others were not asked, and the combined answer."""
-    call = hook_calls_at(recording, seq)
+    call = votes.hook_calls_at(recording, seq)
     title = f"{event.point} for {subject_text(event)}" if subject_text(event) else event.point
     if call is None:
-        answer = PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
+        answer = votes.PluginAnswer(0, event.plugin, "answered", seq, event.result, "")
         return Table(title, VOTE_COLUMNS, [_vote_row(recording, answer)])
     rows = [_vote_row(recording, vote) for vote in call.votes]
     foot = (_outcome_line(call), make_line(muted_piece(f"rule: {rule_words(event.point)}")))
     return Table(title, VOTE_COLUMNS, rows, footer=foot, current=f"event {seq}")
 
 
-def _vote_row(recording: Recording, vote: PluginAnswer) -> Row:
+def _vote_row(recording: Recording, vote: votes.PluginAnswer) -> Row:
     event = recording.event_at(vote.seq) if vote.seq is not None else None
     if isinstance(event, HookEvent):
         cell, remark = answer_piece(event), _remark_piece(recording, vote.seq or 0, event)
@@ -67,7 +59,7 @@ def _vote_row(recording: Recording, vote: PluginAnswer) -> Row:
     return Row(f"{vote.tier} {vote.plugin}", cells)
 
 
-def _tier_piece(vote: PluginAnswer) -> Piece:
+def _tier_piece(vote: votes.PluginAnswer) -> Piece:
     return Piece(str(vote.tier) if vote.tier else "")
 
 
@@ -83,7 +75,7 @@ def _remark_piece(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
     return muted_piece("")
 
 
-def _outcome_line(call: HookCallGroup) -> Line:
+def _outcome_line(call: votes.HookCallGroup) -> Line:
     passed, words = outcome_words(call)
     style: Style = "good" if passed else "bad"
     decider = _decider_words(call)
@@ -92,13 +84,13 @@ def _outcome_line(call: HookCallGroup) -> Line:
     )
 
 
-def _decider_words(call: HookCallGroup) -> str:
+def _decider_words(call: votes.HookCallGroup) -> str:
     if call.deciding_plugin:
         return f"{call.deciding_plugin} decides"
     return f"tier {call.deciding_tier} decides" if call.deciding_tier else ""
 
 
-def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
+def outcome_words(call: votes.HookCallGroup) -> tuple[bool, str]:
     """(whether the action continues after the combined answer, the answer in words)."""
     value = call.outcome
     if call.point == OVERUSED.upstream:
@@ -116,7 +108,7 @@ def outcome_words(call: HookCallGroup) -> tuple[bool, str]:
 
 def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """The victims of a call, then each candidate against the plugins that were asked, and why others were not."""
-    choice = victim_choice(recording, seq)
+    choice = votes.victim_choice(recording, seq)
     title = f"Victims: {event.point} {_search_words(recording, seq, event)}".rstrip()
     if choice is None:
         return Table(title)
@@ -136,7 +128,7 @@ def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _plugin_columns(asked: Sequence[PluginAnswer], seq: Seq) -> Iterator[Column]:
+def _plugin_columns(asked: Sequence[votes.PluginAnswer], seq: Seq) -> Iterator[Column]:
     """A column per plugin, that of the current event with a sign; of several tiers the first plugin names its tier."""
     for before, vote in zip((None, *asked), asked, strict=False):
         begins_tier = vote.tier != asked[-1].tier if before is None else vote.tier != before.tier
@@ -144,7 +136,7 @@ def _plugin_columns(asked: Sequence[PluginAnswer], seq: Seq) -> Iterator[Column]
         yield Column(f"{HERE} {words}" if vote.seq == seq else words, right=True)
 
 
-def _allowed_cells(choice: VictimDecision, asked: Sequence[PluginAnswer]) -> Line:
+def _allowed_cells(choice: votes.VictimDecision, asked: Sequence[votes.PluginAnswer]) -> Line:
     """How many of the candidates each plugin allows, and how many are victims."""
     number, victims = len(choice.outcomes), len(choice.victims)
     cells = (
@@ -157,7 +149,9 @@ def _allowed_cells(choice: VictimDecision, asked: Sequence[PluginAnswer]) -> Lin
     return (muted_piece("allowed"), *cells, end)
 
 
-def _candidate_row(choice: VictimDecision, fate: CandidateOutcome, asked: Sequence[PluginAnswer]) -> Row:
+def _candidate_row(
+    choice: votes.VictimDecision, fate: votes.CandidateOutcome, asked: Sequence[votes.PluginAnswer]
+) -> Row:
     """The answer of each plugin about a candidate, and the reasons of those that protect it."""
     reasons = {each.vote.plugin: each.reason or "does not allow it" for each in fate.objections}
     # The column of the plugin shows which one it is.
@@ -168,13 +162,13 @@ def _candidate_row(choice: VictimDecision, fate: CandidateOutcome, asked: Sequen
     return Row(fate.task, cells, first, ("task", fate.task))
 
 
-def _verdict_piece(vote: PluginAnswer, task: TaskKey) -> Piece:
+def _verdict_piece(vote: votes.PluginAnswer, task: TaskKey) -> Piece:
     if vote.state != "answered":
         return muted_piece(SKIPPED)
     return Piece(YES, "good") if task in vote.allowed_victims else Piece(NO, "bad")
 
 
-def _iter_silence_lines(recording: Recording, call: HookCallGroup) -> Iterator[Line]:
+def _iter_silence_lines(recording: Recording, call: votes.HookCallGroup) -> Iterator[Line]:
     """The plugins whose answer does not count or was forced, and the tiers that leave no victim to the next one."""
     for vote in call.votes:
         if vote.state != "answered":
@@ -187,7 +181,7 @@ def _iter_silence_lines(recording: Recording, call: HookCallGroup) -> Iterator[L
         yield make_line(muted_piece(f"tier {tier} leaves no victim, so tier {following} is asked"))
 
 
-def _victim_outcome(choice: VictimDecision) -> Line:
+def _victim_outcome(choice: votes.VictimDecision) -> Line:
     """The victims and the tier that decided, or that there are none, then who protects the others, as a sentence."""
     call, protection = choice.question, _protection_words(choice)
     if call.outcome:
@@ -198,7 +192,7 @@ def _victim_outcome(choice: VictimDecision) -> Line:
     return make_line(Piece(f"{NO} no victims: {protection or unprotected}", "bad"))
 
 
-def _protection_words(choice: VictimDecision) -> str:
+def _protection_words(choice: votes.VictimDecision) -> str:
     """`gang protects db-0 (db has 1 ready and needs 1)`: the candidates that are no victims, with the first reason."""
     protected = [fate for fate in choice.outcomes if not fate.is_victim and fate.objections]
     objections = [objection for fate in protected for objection in fate.objections]
@@ -236,17 +230,17 @@ def victims_matrix(recording: Recording) -> Iterator[Table]:
     yield Table("Candidate victims", columns, rows, footer=muted_lines(note + limit_words))
 
 
-def _iter_judged(recording: Recording) -> Iterator[tuple[VictimDecision, int]]:
+def _iter_judged(recording: Recording) -> Iterator[tuple[votes.VictimDecision, int]]:
     """Yields (decision about victims, index of a candidate) for every candidate of the cycle."""
     judged: Seq = 0
     for seq, event in recording.events_of_type(HookEvent):
-        choice = victim_choice(recording, seq) if seq > judged and is_victims(event) else None
+        choice = votes.victim_choice(recording, seq) if seq > judged and is_victims(event) else None
         if choice is not None:
             judged = choice.question.last_seq
             yield from ((choice, place) for place in range(len(choice.outcomes)))
 
 
-def _judged_row(choice: VictimDecision, place: int, plugins: Sequence[str]) -> Row:
+def _judged_row(choice: votes.VictimDecision, place: int, plugins: Sequence[str]) -> Row:
     fate = choice.outcomes[place]
     answers = {vote.plugin: _verdict_piece(vote, fate.task) for vote in choice.question.answered}
     outcome = Piece("victim", "warn") if fate.is_victim else muted_piece("protected")

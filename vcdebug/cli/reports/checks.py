@@ -10,15 +10,7 @@ from msgspec.structs import asdict
 
 from vcdebug.amount_text import count_noun, format_count, join_names
 from vcdebug.grouping import group_by_key, named_attributes
-from vcdebug.views.document import (
-    Block,
-    Paragraph,
-    iter_release_paragraphs,
-    make_listing,
-    make_paragraph,
-    name_jobs,
-    release_paragraph,
-)
+from vcdebug.views import document
 from vcdebug.views.pieces import Piece
 
 # Each command imports only the package of its own check; the others are imported as types only.
@@ -73,26 +65,26 @@ def _log_document(line: KlogLine) -> dict[str, object]:
     return {"line": line.number, "text": line.text}
 
 
-def log_check_blocks(checked: LogCheck) -> Iterator[Block]:
+def log_check_blocks(checked: LogCheck) -> Iterator[document.Block]:
     """The text report: the first disagreement with both sides, and how much is compared."""
     best = checked.best_comparison
     if best.disagreement is None:
-        yield make_paragraph("log and replay agree", "good")
+        yield document.make_paragraph("log and replay agree", "good")
     else:
-        yield make_paragraph(f"disagreement: {DISAGREEMENT_WORDS[best.disagreement.kind]}", "bad")
+        yield document.make_paragraph(f"disagreement: {DISAGREEMENT_WORDS[best.disagreement.kind]}", "bad")
         yield from _disagreement_blocks(best.disagreement)
-        yield make_paragraph("")
+        yield document.make_paragraph("")
     yield from _extent_blocks(checked, best)
 
 
-def _disagreement_blocks(disagreement: Disagreement) -> Iterator[Block]:
+def _disagreement_blocks(disagreement: Disagreement) -> Iterator[document.Block]:
     if disagreement.agreed is not None:
-        yield make_paragraph(f"after   {_log_side(disagreement.agreed)}", "muted", 2)
-    yield make_paragraph(
+        yield document.make_paragraph(f"after   {_log_side(disagreement.agreed)}", "muted", 2)
+    yield document.make_paragraph(
         f"log     {LOG_ENDS if disagreement.logged is None else _log_side(disagreement.logged)}", indent=2
     )
     replayed = disagreement.replayed
-    yield make_paragraph(
+    yield document.make_paragraph(
         f"replay  {REPLAY_ENDS if replayed is None else f'event {replayed.seq}: {replayed.text}'}", indent=2
     )
 
@@ -101,16 +93,16 @@ def _log_side(line: KlogLine) -> str:
     return f"line {line.number}: {line.text}"
 
 
-def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[Block]:
+def _extent_blocks(checked: LogCheck, best: LogComparison) -> Iterator[document.Block]:
     # A part of a cycle can lack the lines that show the level.
     note = f" (detected level -v={best.level})" if best.is_whole_cycle else " (incomplete in the log)"
-    yield make_paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{note}")
-    yield make_paragraph(
+    yield document.make_paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{note}")
+    yield document.make_paragraph(
         f"compared {format_count(best.covered_count)} of {format_count(best.total)} lines; "
         f"{format_count(best.agreeing_count)} match"
     )
     if best.reordered:
-        yield make_paragraph(
+        yield document.make_paragraph(
             f"{format_count(best.reordered)} lines of parallel workers match in a different order", "muted"
         )
 
@@ -127,19 +119,19 @@ def dump_document(comparison: DumpComparison) -> dict[str, object]:
     }
 
 
-def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
+def dump_blocks(comparison: DumpComparison) -> Iterator[document.Block]:
     """The text report: a row per field that differs."""
     if comparison.unread:
         text = f"the dump is unreadable after line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
-        yield make_paragraph(text, "bad")
+        yield document.make_paragraph(text, "bad")
     if comparison.differences:
-        yield make_paragraph(f"differences: {format_count(len(comparison.differences))}", "bad")
+        yield document.make_paragraph(f"differences: {format_count(len(comparison.differences))}", "bad")
         rows = tuple((row.object, row.field or "-", row.dumped, row.replayed) for row in comparison.differences)
-        yield make_listing(("object", "field", "dump", "replay"), rows, 2)
+        yield document.make_listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
-        yield make_paragraph("dump and replay agree", "good")
+        yield document.make_paragraph("dump and replay agree", "good")
     compared = f"{count_noun(comparison.nodes, 'node')} and {count_noun(comparison.jobs, 'job')}"
-    yield make_paragraph(f"compared {count_noun(comparison.fields, 'value')} of {compared}")
+    yield document.make_paragraph(f"compared {count_noun(comparison.fields, 'value')} of {compared}")
 
 
 # `vcdebug expect`
@@ -184,20 +176,22 @@ def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, ob
     }
 
 
-def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
+def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[document.Block]:
     """The text report: a line per expectation, each difference, and each replayed release once."""
     releases = group_by_key((case.release, case.name) for case in checked if case.release is not None)
     for case in checked:
-        yield make_paragraph(
+        yield document.make_paragraph(
             f"{'✓' if case.is_met else '✗'} {case.name}: {_check_summary(case)}", "good" if case.is_met else "bad"
         )
         if unmet := case.unmet_verdicts:
             rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in unmet)
-            listing = make_listing(("about", "field", "expected", "replayed"), rows, 2)
-            yield listing if case.job_names is None else name_jobs(listing, case.job_names)
+            listing = document.make_listing(("about", "field", "expected", "replayed"), rows, 2)
+            yield listing if case.job_names is None else document.name_jobs(listing, case.job_names)
     failed = len([case for case in checked if not case.is_met])
-    yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good")
-    yield from iter_release_paragraphs(releases)
+    yield document.make_paragraph(
+        f"{count_noun(len(checked), 'expectation')}, {failed} failed", "bad" if failed else "good"
+    )
+    yield from document.iter_release_paragraphs(releases)
 
 
 def _check_summary(case: CheckedExpectation) -> str:
@@ -243,36 +237,36 @@ MAX_SHOWN_JOBS = 50
 MAX_SHOWN_TEXT = 72
 
 
-def verification_blocks(verification: Verification) -> Iterator[Block]:
+def verification_blocks(verification: Verification) -> Iterator[document.Block]:
     """The text report: the counts, then what differs."""
-    yield make_paragraph(_verification_headline(verification), "good" if verification.is_agreed else "bad")
-    yield release_paragraph(verification.recording.snapshot.release)
+    yield document.make_paragraph(_verification_headline(verification), "good" if verification.is_agreed else "bad")
+    yield document.release_paragraph(verification.recording.snapshot.release)
     observed, predicted = map(_outcome_summary, (verification.observed, verification.predicted))
-    yield make_paragraph(f"scheduler: {observed}; replay: {predicted}")
+    yield document.make_paragraph(f"scheduler: {observed}; replay: {predicted}")
     if verification.is_inconclusive:
         overtaken = "other clients changed what every decision depended on; run it again"
         idle = "neither the replay nor the scheduler decided anything; run it when there is a new job"
-        yield make_paragraph(f"inconclusive: {overtaken if verification.has_decisions else idle}", "bad")
+        yield document.make_paragraph(f"inconclusive: {overtaken if verification.has_decisions else idle}", "bad")
     if verification.early_end:
-        yield make_paragraph(verification.early_end, "bad")
+        yield document.make_paragraph(verification.early_end, "bad")
     if verification.predicted.panic:
-        yield make_paragraph(f"the replay predicts a panic: {verification.predicted.panic}")
+        yield document.make_paragraph(f"the replay predicts a panic: {verification.predicted.panic}")
     if verification.chance_edits:
         choices = join_names(verification.chance_edits, MAX_SHOWN_CHOICES)
-        yield make_paragraph(f"random choices taken from the scheduler: {choices}")
-    yield from (make_paragraph(note) for note in verification.notes)
+        yield document.make_paragraph(f"random choices taken from the scheduler: {choices}")
+    yield from (document.make_paragraph(note) for note in verification.notes)
     other = [job for job in verification.jobs if job.verdict_word != "agreed"]
     if other:
-        yield make_paragraph("")
-        yield make_listing(
+        yield document.make_paragraph("")
+        yield document.make_listing(
             DIFFERENCE_HEADS, [row for job in other[:MAX_SHOWN_JOBS] for row in _difference_rows(job)], 2, prose=True
         )
     if len(other) > MAX_SHOWN_JOBS:
-        yield make_paragraph(f"{count_noun(len(other) - MAX_SHOWN_JOBS, 'more job')} in --json")
+        yield document.make_paragraph(f"{count_noun(len(other) - MAX_SHOWN_JOBS, 'more job')} in --json")
     for job in other[:MAX_SHOWN_JOBS]:
         yield from _reason_blocks(job)
     if verification.log_difference is not None and not verification.is_agreed:
-        yield make_paragraph("")
+        yield document.make_paragraph("")
         yield from _first_difference_blocks(verification)
 
 
@@ -314,22 +308,22 @@ def _excerpt_text(text: str, begin: int) -> str:
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _reason_blocks(verdict: JobVerdict) -> Iterator[Block]:
+def _reason_blocks(verdict: JobVerdict) -> Iterator[document.Block]:
     if verdict.decision is not None:
         place = f"event {verdict.decision.seq}: " if verdict.decision.seq is not None else ""
-        yield make_paragraph(f"{verdict.job}: {place}{verdict.decision.text}", indent=2)
+        yield document.make_paragraph(f"{verdict.job}: {place}{verdict.decision.text}", indent=2)
     for change in verdict.changes:
-        yield make_paragraph(f"{verdict.job}: meanwhile {change}", indent=2)
+        yield document.make_paragraph(f"{verdict.job}: meanwhile {change}", indent=2)
 
 
-def _first_difference_blocks(verification: Verification) -> Iterator[Block]:
+def _first_difference_blocks(verification: Verification) -> Iterator[document.Block]:
     parting = verification.log_difference
     if parting is None:
         return
     place = f" (event {parting.seq})" if parting.seq is not None else ""
-    yield make_paragraph(f"first log difference{place}:")
+    yield document.make_paragraph(f"first log difference{place}:")
     for side, text in (("log:   ", parting.logged), ("replay:", parting.replayed)):
-        yield Paragraph((Piece(f"{side} {text or '(end)'}"),), is_quoted=True, indent=2)
+        yield document.Paragraph((Piece(f"{side} {text or '(end)'}"),), is_quoted=True, indent=2)
 
 
 def verification_document(verification: Verification) -> dict[str, object]:

@@ -8,13 +8,8 @@ from vcdebug.amount_text import count_noun, join_names
 from vcdebug.explain.answer import Advice, Cause, Evidence, ExplanationStep, Finding, StepState, proof_of
 from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending.gates import ALLOCATING, resolve_gates
+from vcdebug.explain.pending.gates import ALLOCATING, queue_limits, resolve_gates
 from vcdebug.explain.pending.gates.admission import admission
-from vcdebug.explain.pending.gates.queue_limits import (
-    allocatable_refusals,
-    is_limited_by_cluster,
-    not_allocatable_finding,
-)
 from vcdebug.explain.pending.gates.validity import gated_job, validity
 from vcdebug.explain.pending.no_node import no_best_node_finding, no_node_finding
 from vcdebug.explain.plugins.gang import discarded_finding, search_reasons
@@ -102,7 +97,7 @@ def _queue_step(view: JobView) -> ExplanationStep:
     name, tries = "queue quota", view.placing_tries
     if not tries and view.overused_calls:
         return ExplanationStep(name, "failed", "queue is overused", (view.overused_calls[0][0],))
-    if refusals := allocatable_refusals(view):
+    if refusals := queue_limits.allocatable_refusals(view):
         text = f"{refusals[0][1].plugin} rejects {count_noun(len(refusals), 'pod')}"
         return ExplanationStep(name, "failed", text, tuple(seq for seq, _ in refusals[:3]))
     if answers := [seq for attempt in tries for seq, _ in attempt.task_calls(ALLOCATABLE.upstream)]:
@@ -253,14 +248,14 @@ def findings_of_gates(view: JobView, references: tuple[str, ...]) -> Iterator[Fi
 def allocate_findings(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Finding]:
     """The findings about allocate, the deciding gate first."""
     findings = list(findings_of_gates(view, ALLOCATING))
-    refused = allocatable_refusals(view)
+    refused = queue_limits.allocatable_refusals(view)
     refusals = [(seq, event) for seq, event in refused if event.task == task.key] or refused
     if refusals:
         refused_task = view.tasks.get(refusals[0][1].task, task)
         refused_fits = fits.for_task(refused_task)
         # Of a limit that is the whole cluster the nodes say more: without it the task would fit none either.
-        if refused_fits.free_nodes or not is_limited_by_cluster(view, refused_task, *refusals[0]):
-            findings.append(not_allocatable_finding(view, refused_task, refused_fits, *refusals[0]))
+        if refused_fits.free_nodes or not queue_limits.is_limited_by_cluster(view, refused_task, *refusals[0]):
+            findings.append(queue_limits.not_allocatable_finding(view, refused_task, refused_fits, *refusals[0]))
     if not fits.free_nodes:
         node_finding = no_node_finding(task, fits)
         # A discarded statement of a gang is a better explanation than the search that caused it.

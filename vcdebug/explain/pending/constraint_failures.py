@@ -16,20 +16,10 @@ from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
+from vcdebug.kube import taints
 from vcdebug.kube.affinity_terms import Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
-from vcdebug.kube.taints import (
-    PREFER_NO_SCHEDULE,
-    UNREADY_TAINTS,
-    UNSCHEDULABLE_TAINT_KEY,
-    Taint,
-    is_tolerated,
-    may_be_lifted,
-    may_be_tolerated,
-    parse_taints,
-    parse_tolerations,
-)
 from vcdebug.model.names import IntArray, NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -64,12 +54,12 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures for untolerated taints: NotReady nodes, then temporary conditions, then other taints."""
     nodes_by_taint = _untolerated_taints(fits, fits.table.not_free)
     for taint, nodes in nodes_by_taint.items():
-        if taint.key in UNREADY_TAINTS:
+        if taint.key in taints.UNREADY_TAINTS:
             names = nodes.joined_names
             words = f"Check the kubelet on {names}; the scheduler uses a node again once it is Ready."
             text = f"{names} {verb_for(len(nodes), 'is')} NotReady (taint {format_taint(taint)})"
             yield ConstraintFailure(text, (Advice.cluster_admin(words),), is_temporary=True)
-    others = [taint for taint in nodes_by_taint if taint.key not in UNREADY_TAINTS]
+    others = [taint for taint in nodes_by_taint if taint.key not in taints.UNREADY_TAINTS]
     # Conditions first: sorted() keeps the order of the nodes within both kinds.
     for taint in sorted(others, key=lambda taint: not taint.key.startswith(CONTROL_PLANE_PREFIX)):
         text, names = format_taint(taint), nodes_by_taint[taint].joined_names
@@ -80,28 +70,28 @@ def _taint_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             yield ConstraintFailure(f"{fits.task.name} does not tolerate taint {text} on {names}")
 
 
-def _untolerated_taints(fits: NodeFits, nodes: FitRows) -> Mapping[Taint, FitRows]:
+def _untolerated_taints(fits: NodeFits, nodes: FitRows) -> Mapping[taints.Taint, FitRows]:
     """Taint, except the unschedulable taint → those of the nodes that it keeps the task off, in order of the nodes."""
-    tolerations = parse_tolerations(fits.task.pod.spec.get("tolerations"))
+    tolerations = taints.parse_tolerations(fits.task.pod.spec.get("tolerations"))
     by_taint = _nodes_by_taint(fits.view.recording).items()
-    pairs = ((taint, nodes.intersect(rows)) for taint, rows in by_taint if not is_tolerated(taint, tolerations))
+    pairs = ((taint, nodes.intersect(rows)) for taint, rows in by_taint if not taints.is_tolerated(taint, tolerations))
     kept_off = [(taint, refusing) for taint, refusing in pairs if refusing]
     return dict(sorted(kept_off, key=lambda one: one[1].rows[0]))
 
 
 @per_recording()
-def _nodes_by_taint(recording: Recording) -> Mapping[Taint, IntArray]:
+def _nodes_by_taint(recording: Recording) -> Mapping[taints.Taint, IntArray]:
     """Taint that keeps pods off → rows of its nodes."""
     rows = group_by_key(
         (taint, row)
         for row, name in enumerate(recording.node_names)
-        for taint in parse_taints(recording.session.nodes[name].taints)
-        if taint.effect != PREFER_NO_SCHEDULE and taint.key != UNSCHEDULABLE_TAINT_KEY
+        for taint in taints.parse_taints(recording.session.nodes[name].taints)
+        if taint.effect != taints.PREFER_NO_SCHEDULE and taint.key != taints.UNSCHEDULABLE_TAINT_KEY
     )
     return {taint: np.unique(numbers) for taint, numbers in rows.items()}
 
 
-def format_taint(taint: Taint) -> str:
+def format_taint(taint: taints.Taint) -> str:
     """`key=value:effect`."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
@@ -307,9 +297,9 @@ def _taint_advice(fits: NodeFits) -> Iterator[Advice]:
     """Advice about taints of Ready nodes; for a condition taint the node itself has to be repaired."""
     in_session, removable, tolerable = fits.view.session.nodes, dict[str, None](), dict[str, None]()
     for taint, nodes in _untolerated_taints(fits, fits.of_kind("unresolvable")).items():
-        if any(may_be_lifted(taint, in_session[name].manifest) for name in nodes.names):
+        if any(taints.may_be_lifted(taint, in_session[name].manifest) for name in nodes.names):
             removable[format_taint(taint)] = None
-        if any(may_be_tolerated(taint, in_session[name].manifest) for name in nodes.names):
+        if any(taints.may_be_tolerated(taint, in_session[name].manifest) for name in nodes.names):
             tolerable[format_taint(taint)] = None
     yield Advice.add_nodes(fits.task.init_resreq)
     if removable:

@@ -274,7 +274,8 @@ def doubt_of_input(recording: Recording) -> str:
         similar = next(filter(None, (closest_name(name, PLUGINS, 0.8) for name in plugins)), "")
         hint = f" (did you mean {similar}? The scheduler skips a plugin that it does not have)" if similar else ""
         doubts.append(f"{subject} not replayed, and may reject or place otherwise{hint}")
-    old = (f"{one.object} {one.what}: a current scheduler does not see such objects" for one in recording.own_problems)
+    unseen = "a current scheduler does not see such objects (a newer operator creates those of scheduling.volcano.sh)"
+    old = (f"{one.object} {one.what}: {unseen}" for one in recording.own_problems)
     doubts += [text for text in old if UNREAD_API in text][:1]
     damaged = [one for one in recording.own_problems if one.effect in (REST_IGNORED, OBJECTS_MISSING)]
     doubts += [f"{one.file} {one.what}: objects may be missing" for one in damaged[:1]]

@@ -28,7 +28,7 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.component_reports import event_facts
 from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject, view_of
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.pending import checklist
+from vcdebug.explain.pending import checklist, unread_settings
 from vcdebug.explain.pending.contradictions import add_contradictions
 from vcdebug.explain.pending.doubts import doubt_of_input, doubts_about, qualify_headline, rejected_conf
 from vcdebug.explain.pending.gates import (
@@ -58,13 +58,6 @@ from vcdebug.explain.pending.room_takers import (
     taker_facts,
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
-from vcdebug.explain.pending.unread_settings import (
-    lost_pod_facts,
-    met_minimum_facts,
-    partial_gang_facts,
-    uncounted_roles,
-    unread_tier_names,
-)
 from vcdebug.explain.plugins.gang import schedulable_facts
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import CutEvent, PanicEvent
@@ -148,16 +141,16 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     ready = view.job.ready_task_num()
     if 0 < ready < view.job.min_available and view.unplaced_tasks and first.cause not in (*HAS_CAUSES, Cause.PHANTOM):
         is_short = first.cause in ROOM_CAUSES
-        running = tuple(partial_gang_facts(view, ready, is_short=is_short))
+        running = tuple(unread_settings.partial_gang_facts(view, ready, is_short=is_short))
         # With advice they say how the gang lost its pods.
         dominant = dominant.with_additions(*running, in_front=len(running) > 1 and not is_short)
     elif view.detailed and first.cause not in (Cause.EVICTED, Cause.PHANTOM):
-        dominant = dominant.with_additions(*lost_pod_facts(view), in_front=True)
+        dominant = dominant.with_additions(*unread_settings.lost_pod_facts(view), in_front=True)
     if first.cause == Cause.NO_HYPER_NODE:
-        dominant = dominant.with_additions(*unread_tier_names(view), in_front=True)
+        dominant = dominant.with_additions(*unread_settings.unread_tier_names(view), in_front=True)
     dominant = dominant.with_additions(*turns, in_front=first.cause == Cause.NOT_CONFIGURED)
     if first.cause not in HAS_CAUSES:
-        dominant = dominant.with_additions(*uncounted_roles(view), in_front=True)
+        dominant = dominant.with_additions(*unread_settings.uncounted_roles(view), in_front=True)
     steps = tuple[ExplanationStep, ...]()
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
@@ -223,7 +216,7 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
         yield from _admitted_instead(view)
     ready, minimum = view.job.ready_task_num(), view.job.min_available
     if view.unplaced_tasks and ready >= minimum and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
-        yield from met_minimum_facts(view, ready)
+        yield from unread_settings.met_minimum_facts(view, ready)
 
 
 def _admitted_instead(view: JobView) -> Iterator[str | Advice]:

@@ -108,9 +108,11 @@ def taker_facts(fits: NodeFits, takers: RoomTakers) -> list[str]:
         for job, pods, q in queues
     )
     taker_names = join_first_names(words, len(takers.pods))
-    were, reason = verb_for(len(takers.tasks), "was"), _order_words(fits, takers.tasks[0])
-    first = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
-    return [f"{first}, since {reason}." if reason else f"{first}.", *_return_facts(fits.view, takers.tasks)]
+    first = takers.tasks[0]
+    were = verb_for(len(takers.tasks), "was")
+    reason = order_words(fits.view.recording, first.seq, jobs[first.task.job], fits.view.job)
+    had = f"{join_names(takers.nodes)} had room at the start of this cycle; {taker_names} {were} placed there first"
+    return [f"{had}, since {reason}." if reason else f"{had}.", *_return_facts(fits.view, takers.tasks)]
 
 
 def taker_advice(fits: NodeFits, takers: RoomTakers) -> tuple[Advice, ...]:
@@ -290,18 +292,17 @@ def _queue_order(recording: Recording, seq: Seq, first: QueueName, second: Queue
     return order_of(recording, seq, "queue", first, second)
 
 
-def _order_words(fits: NodeFits, first: RoomTaker) -> str:
+def order_words(recording: Recording, seq: Seq, other: JobInfo, job: JobInfo) -> str:
+    """Which comparison of queues or jobs put the other job first at an event, and its figures; empty if none did."""
     from vcdebug.explain.orders import order_of
 
-    recording, job = fits.view.recording, fits.view.job
-    other = recording.session.jobs[first.task.job]
     if other.queue != job.queue:
-        comparison = _queue_order(recording, first.seq, other.queue, job.queue)
+        comparison = _queue_order(recording, seq, other.queue, job.queue)
         if comparison.order_sign >= 0:
             return ""
         hint = "; priority orders jobs only within a queue" if job.priority > other.priority else ""
         return f"queue {other.queue} is served before {job.queue}{comparison.deciding_words}{hint}"
-    comparison = order_of(recording, first.seq, "job", other.uid, job.uid)
+    comparison = order_of(recording, seq, "job", other.uid, job.uid)
     return f"{other.uid} is tried before {job.uid}{comparison.deciding_words}" if comparison.order_sign < 0 else ""
 
 

@@ -9,17 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, format_age, join_names
+from vcdebug.explain import component_reports
 from vcdebug.explain.answer import Advice, AdviceHarm, Cause, Explanation, Finding, pending_headline, sort_by_harm
-from vcdebug.explain.component_reports import (
-    SILENT_WEBHOOK,
-    crash_advice,
-    down_words,
-    end_words,
-    event_facts,
-    known_report,
-    scheduler_events,
-    waiting_container,
-)
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.gotime import parse_time
@@ -101,15 +92,17 @@ def _scheduler_pods(recording: Recording) -> list[Pod]:
 
 def _pod_fault(recording: Recording) -> _Fault | None:
     """The fault that the scheduler's pods show; None if one of them runs."""
-    states = [(pod, down_words(pod)) for pod in _scheduler_pods(recording)]
+    states = [(pod, component_reports.down_words(pod)) for pod in _scheduler_pods(recording)]
     if not all(words for _, words in states):
         return None
     pod, words = states[-1]
-    facts, waiting = list[str](), waiting_container(pod)
-    if waiting is not None and (ended := end_words(waiting)):
+    facts, waiting = list[str](), component_reports.waiting_container(pod)
+    if waiting is not None and (ended := component_reports.end_words(waiting)):
         facts.append(f"Its container last {ended}.")
     facts += [*_neighbour_facts(recording, pod), *_version_facts(recording)]
-    return _Fault(f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), crash_advice(pod))
+    return _Fault(
+        f"the scheduler does not run: pod {pod.name} {words}", tuple(facts), component_reports.crash_advice(pod)
+    )
 
 
 _SCHEDULER_SETS: Final = ("volcano-scheduler-", "volcano-controllers-", "volcano-admission-")
@@ -123,11 +116,14 @@ def _absence(recording: Recording) -> _Fault | None:
         return None
     (name, empty), others = words, [_words_of_sets(recording, prefix) for prefix in _SCHEDULER_SETS[1:]]
     subject = ExplainSubject(JobId(name))
-    known, facts = known_report(recording, subject), [f"{capitalize_first(one[1])}." for one in others if one]
+    known, facts = (
+        component_reports.known_report(recording, subject),
+        [f"{capitalize_first(one[1])}." for one in others if one],
+    )
     namespace, _, short = name.partition("/")
     advice = Advice.from_outside(f"See why: kubectl -n {namespace} describe replicaset {short}", AdviceHarm.CLUSTER)
     if known:
-        facts += [f"{capitalize_first(known.fact)}.", *event_facts(recording, subject)[:1]]
+        facts += [f"{capitalize_first(known.fact)}.", *component_reports.event_facts(recording, subject)[:1]]
         advice = known.advice
     return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice.as_repair())
 
@@ -146,7 +142,7 @@ def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
 
 def _with_webhook_fact(recording: Recording, explanation: Explanation) -> Explanation:
     """The explanation with why Volcano's webhook does not answer, where it does not: no pod, or another release."""
-    if SILENT_WEBHOOK not in explanation.dominant.headline.reason:
+    if component_reports.SILENT_WEBHOOK not in explanation.dominant.headline.reason:
         return explanation
     facts, words = list[str](), _words_of_sets(recording, _SCHEDULER_SETS[2])
     parts = [Pod(one) for one in recording.snapshot.objects_of("Pod") if labels_of(one).get("app") in _COMPONENTS]
@@ -176,7 +172,7 @@ def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
     for manifest in recording.snapshot.objects_of("Pod"):
         if labels_of(manifest).get("app") in _COMPONENTS:
             pod = Pod(manifest)
-            if pod.namespace == scheduler.namespace and (words := down_words(pod)):
+            if pod.namespace == scheduler.namespace and (words := component_reports.down_words(pod)):
                 yield f"Pod {pod.name} {words}."
 
 
@@ -206,7 +202,7 @@ def _is_written(recording: Recording, subject: ExplainSubject, groups: Sequence[
     pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
     has_conditions = any(status_of(one).get("conditions") for one in (*groups, *pods))
     phases = [status_of(group).get("phase") or PENDING for group in groups]
-    return has_conditions or phases != [PENDING] or bool(scheduler_events(recording, subject))
+    return has_conditions or phases != [PENDING] or bool(component_reports.scheduler_events(recording, subject))
 
 
 @per_recording()

@@ -32,13 +32,15 @@ from vcdebug.snapshot.manifest import (
     annotations_of,
     key_of,
     metadata_of,
+    name_of,
     object_in,
     object_list,
     owner_names,
     spec_of,
 )
-from vcdebug.snapshot.workloads import MIN_MEMBER
+from vcdebug.snapshot.workloads import MIN_MEMBER, owner_objects
 
+_READ_FROM: Final = "from v1.12.0 on"
 _PREFERENCE: Final = "; it only adds to a node's score, while podAffinity and podAntiAffinity are rules"
 
 
@@ -53,9 +55,21 @@ def unread_settings(view: JobView) -> Iterator[str]:
             effect = _PREFERENCE if plugin == TASK_TOPOLOGY else ""
             yield f"Nothing reads {join_names(keys)}: plugin {plugin} is not configured{effect}."
     yield from _uncounted_limits(view)
+    yield from _unread_minimum(view)
     if ENQUEUE not in view.actions and (excess := cluster_excess(view)):
         asked = f"minResources of {excess.asked} exceed the whole cluster ({excess.total})"
         yield f"{asked}, and nothing compares them: {ENQUEUE} is not among the actions."
+
+
+def _unread_minimum(view: JobView) -> Iterator[str]:
+    """Yields a sentence if the owner of a PodGroup, such as a ReplicaSet, states another minMember."""
+    group = view.job.pod_group
+    for owner in owner_objects(view.recording.snapshot, group.manifest):
+        stated = annotations_of(owner).get(MIN_MEMBER, "")
+        if stated not in ("", str(group.min_member)):
+            has = f"states {MIN_MEMBER} {stated}, but its PodGroup has minMember {group.min_member}"
+            when = f"the controller reads it ({_READ_FROM}) only when it creates the PodGroup"
+            yield f"{owner['kind']} {name_of(owner)} {has}; {when}."
 
 
 def _uncounted_limits(view: JobView) -> Iterator[str]:
@@ -201,7 +215,16 @@ def soft_rule(recording: Recording) -> str:
     return f"{release.display_name()} tries no HyperNode for all of its pods together ({fixed})"
 
 
-PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts)
+def first_pod_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence about the first pod of a soft topology, whose node no HyperNode decides."""
+    recording, topology = view.recording, object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
+    is_scored = NETWORK_TOPOLOGY_AWARE in recording.conf.plugin_names() and topology.get("mode") == "soft"
+    if is_scored and recording.snapshot.release.has_older_form(SOFT_TO_HARD) and len(view.placed_tasks) == 1:
+        rule = "it compares the HyperNode of a node only with that of the job's other pods, and packs none"
+        yield f"Plugin {NETWORK_TOPOLOGY_AWARE} gave no node a score for {view.placed_tasks[0].name}: {rule}."
+
+
+PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts, first_pod_facts)
 """What nothing compares or checks when a job is placed."""
 
 
@@ -233,7 +256,7 @@ def met_minimum_facts(view: JobView, ready: int) -> Iterator[str | Advice]:
     # Volcano's controller makes PodGroups of minMember 1 unless the owner states another one.
     is_unstated = view.job.name.startswith(MADE_GROUP_PREFIX) and view.job.min_available == 1
     on_pods = any(MIN_MEMBER in task.pod.annotations for task in view.tasks.values())
-    where = f"on its owner{', not on its pods' if on_pods else ''}, read from v1.12.0 on"
+    where = f"on its owner{', not on its pods' if on_pods else ''}, read {_READ_FROM}"
     larger = f"; a gang needs annotation {MIN_MEMBER} {where}" if is_unstated else ""
     yield f"{met}{_roles_words(view)}, so gang does not hold back the other {len(view.unplaced_tasks)}{larger}."
     if excess and ENQUEUE in view.actions:

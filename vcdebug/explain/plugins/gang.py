@@ -5,7 +5,7 @@ from typing import Final
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import count_noun, join_names, shorten_end
+from vcdebug.amount_text import count_noun, join_names, shorten_end, verb_for
 from vcdebug.explain.answer import Advice, Cause, Evidence, Finding, counts
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
@@ -37,6 +37,7 @@ from vcdebug.recording.state_before import (
     task_of,
     tasks_of,
 )
+from vcdebug.recording.timeline import JobCounts
 from vcdebug.recording.visits import JobVisit, NodeTry, TaskTry
 from vcdebug.snapshot.manifest import object_list
 
@@ -263,8 +264,8 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
     assert visit.end is not None
     seq, statement = visit.end
     job, planned = view.job, visit.planned_tasks
-    ready = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid).ready_count
-    needed = job.min_available - ready
+    before = view.recording.timeline.state_at(visit.first - 1).job_counts(job.uid)
+    ready, needed = before.ready_count, job.min_available - before.ready_count - before.best_effort_pending
     missing, victims = max(needed - len(planned), 0), [task for kind, task, _ in statement.ops if kind == "evict"]
     # Without missing pods, roles with fewer placed pods than minTaskMember are why the plan was discarded.
     checked_roles = [] if missing else job_before(view.recording, job.uid, seq).pipelined_roles()
@@ -281,9 +282,12 @@ def _build_discarded(view: JobView, visit: JobVisit, blame: str) -> Finding:
         met = [f"minMember {job.min_available} alone would be met by {count_noun(len(planned), 'pod')}."]
     else:
         found = f"{visit.action} found room for {len(planned)} of the {count_noun(needed, 'pod')} it needs at once"
-        reason, advice = f"{found}{_room_by_role(view, planned, ready)}", _gang_advice(view, failed, missing, shortage)
+        reason, advice = f"{found}{_room_by_role(view, planned, before)}", _gang_advice(view, failed, missing, shortage)
         met = []
-    facts += filter(None, (" ".join(filter(None, (*met, _failure_fact(view, failed, visit, blame)))),))
+    facts += filter(
+        None,
+        (" ".join(filter(None, (*met, _failure_fact(view, failed, visit, blame, is_short=shortage is not None)))),),
+    )
     facts += [f"The plan would have evicted {count_noun(len(victims), 'pod')}; it was rolled back."] if victims else []
     took_room, order_advice = gang_takers(view, failed[0], visit) if failed and shortage is None else ([], ())
     facts[1:1] = took_room
@@ -306,11 +310,13 @@ def _role_words(roles: Sequence[MinimumCount]) -> tuple[str, tuple[Advice, ...]]
     return f"{join_names(rooms)} (minTaskMember)", advice
 
 
-def _room_by_role(view: JobView, planned: Collection[TaskKey], ready: int) -> str:
+def _room_by_role(view: JobView, planned: Collection[TaskKey], before: JobCounts) -> str:
     """Pods per role that found room: ` (decode 0 of 3, prefill 2 of 4; 1 already running)`; or empty."""
+    ready, idle = before.ready_count, before.best_effort_pending
     by_role = group_by_key((task.task_role, task.key) for task in view.unplaced_tasks if task.task_role)
     parts = (f"{role} {len([key for key in keys if key in planned])} of {len(keys)}" for role, keys in by_role.items())
     notes = [*([join_names(parts)] if len(by_role) > 1 else []), *([f"{ready} already running"] if ready else [])]
+    notes += [f"{count_noun(idle, 'pod')} without requests {verb_for(idle, 'counts')} too"] if idle else []
     return f" ({'; '.join(notes)})" if notes else ""
 
 
@@ -373,8 +379,8 @@ def operation_lines(statement: StatementEvent) -> tuple[str, ...]:
     return tuple(f"plan: {kind} {task} on {node}" for kind, task, node in statement.ops)
 
 
-def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str) -> str:
-    """A sentence about what stopped the first unplaced task; empty if unknown."""
+def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, blame: str, *, is_short: bool) -> str:
+    """A sentence about what stopped the first unplaced task; empty if unknown, or if the cluster's shortage says it."""
     if not failed:
         return ""
     attempt, name = failed[0], failed[0].task_name
@@ -382,7 +388,8 @@ def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bla
     if ineligible is not None:
         return f"{name} is not eligible to preempt: {ineligible}."
     if attempt.refusals(hooks.ALLOCATABLE.upstream):
-        return f"Queue {view.queue.name} {QUOTA_USED_UP} {name}{_beyond_limit_words(view, attempt)}."
+        words = _beyond_limit_words(view, attempt)
+        return "" if is_short and _WHOLE in words else f"Queue {view.queue.name} {QUOTA_USED_UP} {name}{words}."
     reasons = search_reasons(view, attempt)
     if reasons:
         counted = [(len(names), reason.rstrip(".")) for reason, names in reasons]
@@ -393,6 +400,9 @@ def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bla
     return f"{name} was not placed: {blame}." if blame else ""
 
 
+_WHOLE: Final = ", all that the cluster has"
+
+
 def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
     """By how much the task exceeds the limit of the queue or an ancestor: `: 1 over its capability 3 cpu`; or empty."""
     seq, event = attempt.refusals(hooks.ALLOCATABLE.upstream)[0]
@@ -401,7 +411,7 @@ def _beyond_limit_words(view: JobView, attempt: TaskTry) -> str:
         return ""
     owner = "its" if limit.queue == view.queue.name else f"queue {limit.queue}'s"
     name = limit.first_dimension
-    whole_cluster = ", all that the cluster has" if is_whole_cluster(view, limit.check.limit, name) else ""
+    whole_cluster = _WHOLE if is_whole_cluster(view, limit.check.limit, name) else ""
     limit_words = f"{limit.limit_kind(name)} of {limit.format_limit(name)} {name}"
     earlier = rolled_back_words(view, seq, limit)
     also = f"; {earlier}" if earlier else ""

@@ -2,25 +2,8 @@
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import (
-    capitalize_first,
-    format_amount,
-    format_amounts_apart,
-    format_named_amount,
-    format_number,
-    join_names,
-)
-from vcdebug.explain import equation, queue_findings, stuck_jobs
-from vcdebug.explain.answer import (
-    Advice,
-    AdviceHarm,
-    Cause,
-    Finding,
-    Number,
-    amount_number,
-    amount_numbers,
-    rejection_evidence,
-)
+from vcdebug import amount_text
+from vcdebug.explain import answer, equation, queue_findings, stuck_jobs
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugins import PluginExplainer, compared_by
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
@@ -39,9 +22,9 @@ NAME = "overcommit"
 UNREAD = f"{FACTOR_KEY} is set next to arguments, not under it, so the default {{factor}} applies."
 
 
-_AUTOSCALER_ADVICE = Advice.from_outside(
+_AUTOSCALER_ADVICE = answer.Advice.from_outside(
     "For a cluster autoscaler, drop enqueue from actions: it adds nodes for pods, which are created after admission.",
-    AdviceHarm.CLUSTER,
+    answer.AdviceHarm.CLUSTER,
 )._replace(why_untested="no replay adds nodes")
 
 
@@ -56,7 +39,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     """JobEnqueueable: whether the enlarged cluster has room for the job's minimum."""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), state_before(recording, seq).plugin_figure(NAME, "", "factor")
-    title = f"overcommit: does the cluster, enlarged {format_number(factor)} times, admit {job.uid}?"
+    title = f"overcommit: does the cluster, enlarged {amount_text.format_number(factor)} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
     terms = equation.limit_terms(check, equation.all_dimensions(check.request, check.limit))
     minimum_note = equation.NO_MINIMUM if job.pod_group.min_resources is None else ""
@@ -65,7 +48,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> equatio
     )
 
 
-def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> answer.Finding:
     """The finding about the missing amounts, or about Inqueue jobs that reserve them without being placed."""
     room = _EnlargedRoom(view, seq)
     lines, stuck = room.arithmetic_lines(), stuck_jobs.find_stuck_jobs(view, seq, same_queue=False)
@@ -81,9 +64,9 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     advice = _overcommit_advice(room.needed, room.total, room.names, missing if is_in_use else "", misplaced)
     if not view.tasks and any(room.minimum.get(each) > room.total.get(each) for each in room.names):
         advice = (*advice, _AUTOSCALER_ADVICE)
-    evidence, problems = rejection_evidence(seq, NAME), unread if misplaced is not None else ()
+    evidence, problems = answer.rejection_evidence(seq, NAME), unread if misplaced is not None else ()
     return view.rejected(
-        Cause.OVERCOMMIT, room.rejection_reason(), room.numbers(), evidence, advice, lines, facts, problems
+        answer.Cause.OVERCOMMIT, room.rejection_reason(), room.numbers(), evidence, advice, lines, facts, problems
     )
 
 
@@ -110,16 +93,16 @@ class _EnlargedRoom:
     def format_lacks(self, *, without_first: bool = False) -> list[str]:
         """What is missing in each exceeded dimension, with its name."""
         lacks = ((name, lack) for name, lack in self.lacks.items() if not without_first or name != self.first_name)
-        return [format_named_amount(name, lack) for name, lack in lacks]
+        return [amount_text.format_named_amount(name, lack) for name, lack in lacks]
 
     def _texts(self, name: str) -> tuple[str, ...]:
         """The minimum, and what is Inqueue, idle, in total and used, with enough digits to tell them apart."""
         figures = (self.minimum, self.inqueue, self.idle, self.total, self.used)
-        return format_amounts_apart(name, *(figure.get(name) for figure in figures))
+        return amount_text.format_amounts_apart(name, *(figure.get(name) for figure in figures))
 
     def arithmetic_lines(self) -> tuple[str, ...]:
         """The comparison in each exceeded dimension, the first one in front."""
-        lines, factor = [], format_number(self.factor)
+        lines, factor = [], amount_text.format_number(self.factor)
         for name in sorted(self.names, key=lambda each: each != self.first_name):
             asks, queued, free, size, used = self._texts(name)
             lines.append(
@@ -129,13 +112,17 @@ class _EnlargedRoom:
 
     def rejection_reason(self) -> str:
         """The comparison in the first dimension, in words."""
-        name, factor = self.first_name, format_number(self.factor)
+        name, factor = self.first_name, amount_text.format_number(self.factor)
         asks, queued, free, size, used = self._texts(name)
         reserved = f", of which Inqueue jobs reserve {queued}" if self.inqueue.get(name) else ""
         room = f"overcommit allows {free} more ({size} x {factor} - {used} used){reserved}"
-        return f"minResources asks {asks} {name}; {room}, {format_amount(name, self.lacks[name])} short"
+        if self.idle.get(name) < 0:
+            room = f"overcommit allows no more ({size} x {factor}, less than the {used} used){reserved}"
+        elif not self.total.get(name):
+            return f"minResources asks {asks} {name}, which no node provides (overcommit)"
+        return f"minResources asks {asks} {name}; {room}, {amount_text.format_amount(name, self.lacks[name])} short"
 
-    def numbers(self) -> dict[str, Number]:
+    def numbers(self) -> dict[str, answer.Number]:
         """All amounts of the exceeded dimensions, by name."""
         amounts = {
             "minResources": self.minimum,
@@ -147,22 +134,22 @@ class _EnlargedRoom:
         numbers = {
             key: number
             for word, amount in amounts.items()
-            for key, number in amount_numbers(word, amount, self.names).items()
+            for key, number in answer.amount_numbers(word, amount, self.names).items()
         }
-        lacks = {f"short.{name}": amount_number(name, lack) for name, lack in self.lacks.items()}
-        return {**numbers, "factor": Number(self.factor, ""), **lacks}
+        lacks = {f"short.{name}": answer.amount_number(name, lack) for name, lack in self.lacks.items()}
+        return {**numbers, "factor": answer.Number(self.factor, ""), **lacks}
 
 
 def _rejection_facts(view: JobView, seq: Seq, room: _EnlargedRoom, *, is_factor_misplaced: bool) -> Iterator[str]:
     """Yields sentences about a rejection: an unread factor, what the cluster never has, jobs admitted before."""
     if is_factor_misplaced:
-        yield UNREAD.format(factor=format_number(room.factor))
+        yield UNREAD.format(factor=amount_text.format_number(room.factor))
     yield from _beyond_cluster_facts(room.minimum, room.total, room.factor, [room.first_name, *room.names])
     yield from stuck_jobs.earlier_admission_facts(view, seq, room.first_name, same_queue=False)
-    if further := join_names(room.format_lacks(without_first=True)):
+    if further := amount_text.join_names(room.format_lacks(without_first=True)):
         yield f"Also short: {further}."
     if too_early := queue_findings.too_early_words(view, seq):
-        yield capitalize_first(too_early)
+        yield amount_text.capitalize_first(too_early)
 
 
 def _misplaced_factor(view: JobView) -> Json:
@@ -176,9 +163,13 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
     """A sentence if the minimum exceeds the whole cluster, enlarged by the factor or not; else empty."""
     for name in names:
         request, capacity = minimum.get(name), total.get(name)
-        asked, enlarged, cluster = (format_named_amount(name, each) for each in (request, capacity * factor, capacity))
+        asked, enlarged, cluster = (
+            amount_text.format_named_amount(name, each) for each in (request, capacity * factor, capacity)
+        )
         if 0 < capacity * factor < request:
-            reason = f"{asked} is more than the whole cluster's {cluster} x {format_number(factor)} = {enlarged}"
+            reason = (
+                f"{asked} is more than the whole cluster's {cluster} x {amount_text.format_number(factor)} = {enlarged}"
+            )
             return (f"{reason}: waiting cannot help.",)
         if 0 < capacity < request:
             return (
@@ -189,19 +180,19 @@ def _beyond_cluster_facts(minimum: Resource, total: Resource, factor: float, nam
 
 def _overcommit_advice(
     needed: Resource, total: Resource, names: list[str], missing: str, misplaced: Json
-) -> tuple[Advice, ...]:
-    unprovided = join_names(name for name in names if total.get(name) <= 0)
+) -> tuple[answer.Advice, ...]:
+    unprovided = amount_text.join_names(name for name in names if total.get(name) <= 0)
     if unprovided:
-        remove_advice = Advice.for_owner(f"Remove {unprovided} from spec.minResources; no node provides it.")
-        return remove_advice, Advice.cluster_admin(f"Add a node that provides {unprovided}.")
+        remove_advice = answer.Advice.for_owner(f"Remove {unprovided} from spec.minResources; no node provides it.")
+        return remove_advice, answer.Advice.cluster_admin(f"Add a node that provides {unprovided}.")
     factor = max((needed.get(name) / total.get(name) for name in names), default=1.0)
-    free = (Advice.queue_admin(f"Free {missing}."),) if missing else ()
-    raise_advice = Advice.cluster_admin(f"Set {FACTOR_KEY} above {factor:.2f}.")
+    free = (answer.Advice.queue_admin(f"Free {missing}."),) if missing else ()
+    raise_advice = answer.Advice.cluster_admin(f"Set {FACTOR_KEY} above {factor:.2f}.")
     if misplaced is not None:
         words = f"Move {FACTOR_KEY} ({misplaced}) under arguments of overcommit, where it is read."
         edit = f"conf:plugins.{NAME}.arguments.{FACTOR_KEY}={misplaced}"
-        raise_advice = Advice.cluster_admin(words, edit).as_repair()
-    return queue_findings.LESS_MINIMUM_ADVICE, *free, Advice.add_nodes(), raise_advice
+        raise_advice = answer.Advice.cluster_admin(words, edit).as_repair()
+    return queue_findings.LESS_MINIMUM_ADVICE, *free, answer.Advice.add_nodes(), raise_advice
 
 
 EXPLAINER = PluginExplainer(

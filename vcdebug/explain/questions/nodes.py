@@ -9,18 +9,8 @@ from msgspec import structs
 
 from vcdebug.amount_text import count_noun, format_named_amount, format_number, join_names, verb_for
 from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.decisions import dry_runs
+from vcdebug.explain.decisions import dry_runs, node_choice
 from vcdebug.explain.decisions.equations import ScorePart, score_parts
-from vcdebug.explain.decisions.node_choice import (
-    PlacementSearch,
-    ScoredNode,
-    choice_sentence,
-    find_search,
-    is_scored,
-    rank_choice,
-    tried_words,
-    turn_sentence,
-)
 from vcdebug.explain.decisions.victim_funnel import PLACED, TAKEN_BACK, VictimFunnel
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
 from vcdebug.explain.fit_table import NodeFit
@@ -59,8 +49,8 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
     placements = last_operation(recording, pod, len(recording) + 1, *PLACING_OPS)
     if not placements:
         return _reply_of_explain(recording, f"{pod} is not placed in this cycle.", {"pod": pod, "node": None})
-    search = find_search(recording, placements)
-    if other not in ("", search.node) and not is_scored(recording, search, other):
+    search = node_choice.find_search(recording, placements)
+    if other not in ("", search.node) and not node_choice.is_scored(recording, search, other):
         return explain_refusal(recording, word)
     dry_run_search = dry_runs.dry_run_search_at(recording, search.placed_seq)
     if dry_run_search is not None:
@@ -90,7 +80,7 @@ def _reply_of_explain(recording: Recording, text: str, data: dict[str, object]) 
     return QuestionReply(text, explain_by_name(recording, str(data["pod"])).first_lines, data=data)
 
 
-def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:
+def _reply_of_dry_runs(search: node_choice.PlacementSearch, dry_run_search: dry_runs.DryRunSearch) -> QuestionReply:
     candidates = [{"node": run.node, "victims": list(run.victims)} for run in dry_run_search.runs if run.victims]
     won = f"of {len(candidates)} candidates it wins: {dry_run_search.rule}"
     rule = won if len(candidates) > 1 else "it is the only candidate"
@@ -100,18 +90,18 @@ def _reply_of_dry_runs(search: PlacementSearch, dry_run_search: dry_runs.DryRunS
     return QuestionReply(text, evidence=search.evidence_with(pass_evidence), data=data)
 
 
-def _placement_json(search: PlacementSearch) -> dict[str, object]:
+def _placement_json(search: node_choice.PlacementSearch) -> dict[str, object]:
     tried = list(search.tried_nodes)
     return {"pod": search.pod, "node": search.node, "action": search.action, "triedBefore": tried}
 
 
-def _reply_without_scores(recording: Recording, search: PlacementSearch) -> QuestionReply:
+def _reply_without_scores(recording: Recording, search: node_choice.PlacementSearch) -> QuestionReply:
     passed = recording.event_at(search.predicate_seq) if search.predicate_seq else None
     event = passed if isinstance(passed, PredicateEvent) else None
     feasible = None if event is None else len(event.feasible)
     if recording.conf.facts_of(search.action).evicts_by_pod:
         first = "takes the first node where evictions make room"
-        reason = f"{search.action} asks no scores and {first}{tried_words(search)}"
+        reason = f"{search.action} asks no scores and {first}{node_choice.tried_words(search)}"
     elif event is not None and event.considered == 1 < len(recording.node_names):
         reason = "it was the only node that was searched"
     elif feasible == 1:
@@ -125,9 +115,9 @@ def _reply_without_scores(recording: Recording, search: PlacementSearch) -> Ques
     return QuestionReply(f"{search.pod} is placed on {search.node}: {reason}.", evidence=evidence, data=data)
 
 
-def _reply_with_scores(recording: Recording, search: PlacementSearch, other: NodeName) -> QuestionReply:
+def _reply_with_scores(recording: Recording, search: node_choice.PlacementSearch, other: NodeName) -> QuestionReply:
     pod, node, scores = search.pod, search.node, search.scores
-    choice = rank_choice(recording, search, other)
+    choice = node_choice.rank_choice(recording, search, other)
     ranked, winner, rival, tied, _ = choice
     # Empty if an extender's webhook answered in the cycle.
     parts = score_parts(recording, scores, winner.node)
@@ -146,7 +136,7 @@ def _reply_with_scores(recording: Recording, search: PlacementSearch, other: Nod
     )
     sheets = (comparison.comparison_sheet(winner, rival) for comparison in comparisons if comparison.nodes_differ)
     in_turn = recording.conf.facts_of(search.action).evicts_by_pod
-    text = turn_sentence(search, winner, len(tied)) if in_turn else choice_sentence(pod, choice)
+    text = node_choice.turn_sentence(search, winner, len(tied)) if in_turn else node_choice.choice_sentence(pod, choice)
     return QuestionReply(text, (), (_scores_sheet(ranked, winner), *sheets), evidence, data)
 
 
@@ -162,7 +152,7 @@ class ScoreComparison(NamedTuple):
         inside, other_inside = self.part.equation, self.other_part.equation if self.other_part is not None else None
         return inside is not None and other_inside is not None and inside.verdict != other_inside.verdict
 
-    def comparison_sheet(self, winner: ScoredNode, rival: ScoredNode | None) -> ReplySheet:
+    def comparison_sheet(self, winner: node_choice.ScoredNode, rival: node_choice.ScoredNode | None) -> ReplySheet:
         """A table with a row per term and the figures of both nodes."""
         equations = [each.equation for each in self if each is not None and each.equation is not None]
         figures = [{term.name: format_figures(each, term) for term in reversed(each.terms)} for each in equations]
@@ -187,7 +177,7 @@ def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] 
     return score, None if part.equation is None else equation_json(part.equation)
 
 
-def _scores_sheet(ranked: list[ScoredNode], winner: ScoredNode) -> ReplySheet:
+def _scores_sheet(ranked: list[node_choice.ScoredNode], winner: node_choice.ScoredNode) -> ReplySheet:
     """The table of scores, with only the summands in which some nodes differ."""
     shown_nodes = [winner, *(scored for scored in ranked if scored.node != winner.node)][:MAX_SCORED_NODES]
     names = dict.fromkeys(name for scored in ranked for name in scored.parts)
@@ -424,9 +414,9 @@ def _node_lines(
         passes = f"{node} passes the predicates of {search.action}"
         yield f"{passes}." if node in passing else f"{search.action} did not check {node}."
     placements = last_operation(recording, search.event.task, len(recording) + 1, *PLACING_OPS)
-    placed = find_search(recording, placements) if placements and node in passing else None
-    if placed is not None and placed.scores and node != placed.node and is_scored(recording, placed, node):
-        yield choice_sentence(placed.pod, rank_choice(recording, placed, node))
+    placed = node_choice.find_search(recording, placements) if placements and node in passing else None
+    if placed is not None and placed.scores and node != placed.node and node_choice.is_scored(recording, placed, node):
+        yield node_choice.choice_sentence(placed.pod, node_choice.rank_choice(recording, placed, node))
     for funnel in funnels:
         search_words = f"{funnel.action} within the job" if funnel.is_within_job else funnel.action
         for one in (one for one in funnel.tried_nodes if one.node == node):

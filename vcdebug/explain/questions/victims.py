@@ -229,12 +229,12 @@ def _format_gain(recording: Recording, eviction: evictions.Eviction) -> str:
         return f"{job} did not benefit: none of its pods has a node after this cycle."
     nodes = [effect.node for effect in gains if effect.task == eviction.preemptor]
     placed, minimum = summary.ready + summary.waiting, summary.min_available
-    gang = (
-        "" if summary.has_minimum else f"; {placed} of its {count_noun(minimum, 'pod')} (minMember) ready or reserved"
-    )
+    of_gang = f"{placed} of its {count_noun(minimum, 'pod')} (minMember) ready or reserved"
     placed_pods = f"{count_noun(len(gains), 'pod')} {verb_for(len(gains), 'has')} a node"
     text = f"{eviction.preemptor} is reserved on {nodes[0]}" if nodes else placed_pods
-    return f"{job} benefited: {text}{gang}."
+    if not summary.has_minimum:
+        return f"{job} cannot start yet: {text}, {of_gang}; {eviction.action} does not undo the eviction for that."
+    return f"{job} benefited: {text}."
 
 
 def _eviction_evidence(eviction: evictions.Eviction, decision: VictimDecision | None) -> Iterator[Evidence]:

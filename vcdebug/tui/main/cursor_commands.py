@@ -11,14 +11,7 @@ from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.command_line import ScreenTools
 from vcdebug.tui.panels.base import ListExtra, Panel
-from vcdebug.tui.screens.dialogs import (
-    BreakpointScreen,
-    ConfirmLeaveScreen,
-    CopyChoice,
-    CopyOption,
-    CopyScreen,
-    LeaveAnswer,
-)
+from vcdebug.tui.screens import dialogs
 from vcdebug.views.document import name_jobs_of_table
 from vcdebug.views.notebook import fitting_kind
 
@@ -115,7 +108,7 @@ class MarkCommands(Struct, eq=False):
         moment = self.tools.current.ready_moment()
         if moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
-            self.tools.lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
+            self.tools.lay_over(dialogs.BreakpointScreen(moment, kind), self._set_breakpoint)
 
     def _set_breakpoint(self, words: str | None) -> None:
         if words:
@@ -146,38 +139,38 @@ class CopyCommands(Struct, eq=False):
     tools: ScreenTools
 
     def copy_panel(self) -> None:
-        self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
+        self._copy_chosen(dialogs.CopyChoice(self._panel_offer(), to_file=False))
 
     def open_menu(self) -> None:
         target = "a file" if self.tools.clipboard == "file" else "the clipboard"
-        self.tools.lay_over(CopyScreen([*self._list_offers()], target), self._copy_chosen)
+        self.tools.lay_over(dialogs.CopyScreen([*self._list_offers()], target), self._copy_chosen)
 
-    def _panel_offer(self) -> CopyOption:
-        return CopyOption.of_table("p", "the panel", self.tools.focused().table)
+    def _panel_offer(self) -> dialogs.CopyOption:
+        return dialogs.CopyOption.of_table("p", "the panel", self.tools.focused().table)
 
-    def _list_offers(self) -> Iterator[CopyOption]:
+    def _list_offers(self) -> Iterator[dialogs.CopyOption]:
         from vcdebug.views.equation import event_equation
 
         grid, moment = self.tools.focused(), self.tools.current.moment
         row = grid.cursor_row
         if row is not None:
             cell = row.cells[min(grid.cursor_column, len(row.cells) - 1)]
-            yield CopyOption.of_text("c", "the cell", cell.text.strip())
-            yield CopyOption.of_text("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
+            yield dialogs.CopyOption.of_text("c", "the cell", cell.text.strip())
+            yield dialogs.CopyOption.of_text("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
         yield self._panel_offer()
         if moment is None:
             return
         names = moment.recording.job_names
         equation = name_jobs_of_table(event_equation(moment.recording, moment.seq), names)
-        yield CopyOption.of_table("e", "the equation", equation)
+        yield dialogs.CopyOption.of_table("e", "the equation", equation)
         name = shlex.quote(self.tools.snapshot_word)
         goto_option = f" --goto {moment.number}" if moment.number else ""
-        yield CopyOption.of_text("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
+        yield dialogs.CopyOption.of_text("o", "the command that opens this place", f"vcdebug open {name}{goto_option}")
         if moment.job:
             command = f"vcdebug explain {name} {shlex.quote(names.name_of(moment.job))}"
-            yield CopyOption.of_text("x", "the command that explains the job", command)
+            yield dialogs.CopyOption.of_text("x", "the command that explains the job", command)
 
-    def _copy_chosen(self, choice: CopyChoice | None) -> None:
+    def _copy_chosen(self, choice: dialogs.CopyChoice | None) -> None:
         if choice is None:
             return
         clipboard: Clipboard = "file" if choice.to_file else self.tools.clipboard
@@ -217,9 +210,11 @@ class WhatIfCommands(Struct, eq=False):
             return
         file = f"{driver.open_recordings.original[0].snapshot.name or 'what-if'}.edits"
         self._leave_screen = leave
-        self.tools.lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
+        self.tools.lay_over(
+            dialogs.ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered
+        )
 
-    def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
+    def _leave_as_answered(self, answer: dialogs.LeaveAnswer | None) -> None:
         if answer is None or answer.stays_open:
             return
         if answer.saves_notes:

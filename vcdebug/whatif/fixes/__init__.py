@@ -9,14 +9,7 @@ class FixCauses:
     """Causes that several fixes address."""
 
     FILTER = (Cause.UNRESOLVABLE, Cause.MIXED)
-    NODE = (
-        *FILTER,
-        Cause.GANG_DISCARD,
-        Cause.LARGER,
-        Cause.POD_COUNT,
-        Cause.NO_HYPER_NODE,
-        Flaw.REFUSED_LATER.value,
-    )
+    NODE = (*FILTER, Cause.GANG_DISCARD, Cause.LARGER, Cause.POD_COUNT, Cause.NO_HYPER_NODE, Flaw.REFUSED_LATER.value)
     TAKEN_ROOM = (Cause.MIXED, Cause.GANG_DISCARD, Cause.POD_COUNT)
     """Pods of other jobs may hold the room that the job needs."""
     VICTIM = (Cause.NOT_PREEMPTABLE, Cause.NOT_ABOVE_DESERVED)

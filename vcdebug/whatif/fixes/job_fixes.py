@@ -10,10 +10,10 @@ from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, jo
 from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.component_reports import KUBELET_EVICTED, KUBELET_REJECTIONS
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending.gates import validity
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
 from vcdebug.explain.pending.gates.other_groups import minimum_source
-from vcdebug.explain.pending.gates.validity import MORE_SURGE, RUNNING_STATUSES, is_opened_by_scheduler, rolling_update
 from vcdebug.explain.plugins import resourcequota
 from vcdebug.explain.plugins.priority import VICTIM_PRIORITY
 from vcdebug.model.pod import TASK_SPEC_KEY, Pod
@@ -38,14 +38,7 @@ from vcdebug.whatif.fixes.queue_fixes import queue_manifest
 
 _MAX_ADDED_PODS = 32
 """The maximum number of added pods."""
-_GANG_CAUSES = (
-    *FixCauses.FILTER,
-    Cause.GANG_DISCARD,
-    Cause.NOT_ENOUGH,
-    Cause.GATED,
-    Cause.LARGER,
-    Cause.NO_HYPER_NODE,
-)
+_GANG_CAUSES = (*FixCauses.FILTER, Cause.GANG_DISCARD, Cause.NOT_ENOUGH, Cause.GATED, Cause.LARGER, Cause.NO_HYPER_NODE)
 _MAX_QUEUES = 6
 _PREEMPTS = "PreemptLowerPriority"
 """The preemptionPolicy of pods and PriorityClasses that state none."""
@@ -59,6 +52,7 @@ def propose_job_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     if group is None:
         yield from _propose_group_fixes(situation)
         return
+    yield from _propose_role_annotations(situation)
     yield from _propose_role_fixes(situation, group)
     yield from _propose_minimum_fixes(situation, group)
     yield from _propose_subgroup_fixes(situation, group)
@@ -100,6 +94,8 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     # Copies of pods that exist but belong to another PodGroup would be twice too many.
     if job is None or situation.role_created_later is not None or situation.has_repair:
         return
+    if validity.tasks_by_meant_role(job):
+        return
     pods_by_role = {task.task_role: task.pod for task in job.tasks.values()}
     missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
     of_roles = sum(missing_by_role.values())  # exact: ints
@@ -114,15 +110,15 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
         names = [(f"{model.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _iter_copy_edits(model, name, role))
         # By hand only where no controller is known, nor pods that it has created before.
-        is_controlled = bool(job.count_tasks(*RUNNING_STATUSES) or owners_of(model.manifest))
+        is_controlled = bool(job.count_tasks(*validity.RUNNING_STATUSES) or owners_of(model.manifest))
         verb = "have the controller recreate" if is_controlled else "create"
         # What a kubelet counts, such as devices, no replay knows.
         reason = str(status_of(model.manifest).get("reason") or "")
         again = reason.startswith(KUBELET_REJECTIONS) and reason != KUBELET_EVICTED
         rejected = f"; the kubelet of {model.node_name} rejected it and can do so again" if again else ""
         words = f"{verb} the {count_noun(missing, 'missing pod')} of {subject} (like {model.name}{rejected})"
-        if rolling_update(JobView(situation.recording, job.uid)):
-            words = MORE_SURGE
+        if validity.rolling_update(JobView(situation.recording, job.uid)):
+            words = validity.MORE_SURGE
         quota_amounts = resourcequota.pod_quota_amounts(model)
         yield _missing_pods_fix(situation, words, edits, _raised_quotas(situation, missing, quota_amounts))
     elif model is None and missing:
@@ -179,7 +175,21 @@ def _iter_copy_edits(model: Pod, name: str, role: str) -> Iterator[str]:
     if model.phase != "Pending":
         yield f"Pod/{name}:status.phase=Pending"
     if role and role != model.task_role:
-        yield f"Pod/{name}:metadata.annotations[{TASK_SPEC_KEY}]={role}"
+        yield f"Pod/{name}:{_role_edit(role)}"
+
+
+def _role_edit(role: str) -> str:
+    return f"metadata.annotations[{TASK_SPEC_KEY}]={role}"
+
+
+def _propose_role_annotations(situation: fix.FixSituation) -> Iterator[fix.Fix]:
+    """Proposes the roles of pods that name none, or one that minTaskMember does not have."""
+    meant = validity.tasks_by_meant_role(situation.job) if situation.job is not None else {}
+    if meant:
+        edits = (f"Pod/{task.key}:{_role_edit(role)}" for role, tasks in meant.items() for task in tasks)
+        roles = join_names(f"{role} ({count_noun(len(tasks), 'pod')})" for role, tasks in meant.items())
+        words = f"Annotate the pod template with {TASK_SPEC_KEY}: {roles}"
+        yield fix.job_fix(words, *edits, causes=(Cause.NOT_ENOUGH,), kind=fix.FixKind.REPAIR, aspect="roles")
 
 
 def _propose_role_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
@@ -217,7 +227,8 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
     least = max(1, role_total)
     if group.min_member > least:
         amount, kind = fix.AmountRange(group.min_member, least), fix.FixKind.SMALLER
-        verb = "goes on" if situation.job is not None and situation.job.ready_task_num() else "starts"
+        runs = situation.job is not None and situation.job.count_tasks(*validity.RUNNING_STATUSES)
+        verb = "goes on" if runs else "starts"
         note = f"{minimum_source(situation.recording, group)} ({verb} with fewer pods)"
         change = amount.change_of(f"{job}: minMember", path, note)
         yield fix.job_fix(*change, causes=_GANG_CAUSES, amount=amount, kind=kind, aspect="minMember")
@@ -427,7 +438,7 @@ def _propose_gate_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
         edits = fix.pod_edits(gated, "spec.schedulingGates-")
         names = ", ".join(dict.fromkeys(gate["name"] for pod in gated for gate in pod.spec["schedulingGates"]))
         words = f"Remove scheduling gates {names} from {count_noun(len(gated), 'pod')}"
-        if all(is_opened_by_scheduler(situation.recording.session, pod) for pod in gated):
+        if all(validity.is_opened_by_scheduler(situation.recording.session, pod) for pod in gated):
             words = f"Next cycle: the scheduler itself removes its gate from {count_noun(len(gated), 'pod')}"
         yield fix.job_fix(words, *edits, causes=(Cause.GATED, Cause.NOT_ENOUGH), aspect="gates")
 

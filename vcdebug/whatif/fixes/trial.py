@@ -30,6 +30,7 @@ from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes import pod_fixes
 from vcdebug.whatif.fixes.fix import (
     Fix,
     FixKind,
@@ -44,12 +45,6 @@ from vcdebug.whatif.fixes.fix import (
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
 from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes
-from vcdebug.whatif.fixes.pod_fixes import (
-    propose_placement_fixes,
-    propose_pod_fixes,
-    propose_taint_fixes,
-    propose_volume_fixes,
-)
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import BrokenRule, find_refusal
 
@@ -375,13 +370,13 @@ def describe_missing_pods(recording: Recording, situation: FixSituation) -> tupl
 
 FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
     propose_job_fixes,
-    propose_pod_fixes,
-    propose_volume_fixes,
+    pod_fixes.propose_pod_fixes,
+    pod_fixes.propose_volume_fixes,
     propose_queue_fixes,
     propose_node_fixes,
     propose_configuration_fixes,
-    propose_taint_fixes,
-    propose_placement_fixes,
+    pod_fixes.propose_taint_fixes,
+    pod_fixes.propose_placement_fixes,
 )
 """The functions that propose fixes, one line each."""
 

@@ -29,7 +29,9 @@ from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts, unstated_amounts
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
-from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
+from vcdebug.grouping import group_by_key
+from vcdebug.model.job import JobInfo
+from vcdebug.model.pod import QUEUE_GATE, TASK_SPEC_KEY, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
@@ -147,6 +149,7 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
     failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
     headline, fact = _validity_lines(view, valid, roles, failure)
+    meant = tasks_by_meant_role(job)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     has_full_quota = bool(first_of_quota)
     updates, update_advice = _creation_order(view, has_full_quota=has_full_quota) if missing else ((), ())
@@ -157,7 +160,9 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
         *(line for quota in first_of_quota for line in _split_quota_advice(view, quota)),
         *update_advice,
         *failure.advice,
-        *_validity_advice(view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice)),
+        *_validity_advice(
+            view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice or meant)
+        ),
     )
     known = known_report(view.recording, ExplainSubject(job.uid)) if missing and not (reasons or failure.pod) else None
     if known is not None:
@@ -165,8 +170,36 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
         is_short = len(str(why)) <= MAX_LINE_LENGTH
         headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.fact)}."])
     facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
+    facts = (*facts, *_stray_facts(job)) if meant else facts
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
+
+
+def tasks_by_meant_role(job: JobInfo) -> dict[str, list[TaskInfo]]:
+    """Role below its minTaskMember → pods of other roles that are meant for it by name or label, or since no other role
+    is short; empty if pods are missing as well.
+    """
+    if job.valid_task_num() < job.min_available:
+        return {}
+    short = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
+    strays = _stray_tasks(job)
+    meant = {role: [one for one in strays if len(short) == 1 or _states_role(one, role)] for role in short}
+    return meant if all(len(meant[role]) >= count for role, count in short.items()) else {}
+
+
+def _states_role(task: TaskInfo, role: str) -> bool:
+    return role in task.pod.labels.values() or f"-{role}-" in f"-{task.name}-"
+
+
+def _stray_tasks(job: JobInfo) -> list[TaskInfo]:
+    """Tasks of no role that minTaskMember names."""
+    return [task for task in job.tasks.values() if task.task_role not in job.task_min_available]
+
+
+def _stray_facts(job: JobInfo) -> Iterator[str]:
+    for role, tasks in group_by_key((task.task_role, task.name) for task in _stray_tasks(job)).items():
+        stated = f"state {TASK_SPEC_KEY} {role}, which minTaskMember does not name" if role else f"lack {TASK_SPEC_KEY}"
+        yield f"{join_names(tasks, 2)} {stated}: gang reads the role of a pod from that annotation or label only."
 
 
 def _split_quota_advice(view: JobView, quota: ExhaustedQuota) -> Iterator[Advice]:

@@ -6,18 +6,9 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from vcdebug.explain import equation
+from vcdebug.explain import equation, plugins
 from vcdebug.explain.answer import Advice
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugins import (
-    QUEUE_PRIORITY,
-    OrderDifference,
-    OrderMoment,
-    PluginExplainer,
-    QuotaExplainer,
-    compared_by,
-    iter_differences,
-)
 from vcdebug.explain.plugins.capacity import victims
 from vcdebug.explain.queue_findings import explain_queue_rejection
 from vcdebug.framework import hooks
@@ -245,7 +236,7 @@ def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     return Advice.for_owner("Use another queue."), more
 
 
-def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
+def queue_order(moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[plugins.OrderDifference]:
     """Yields comparisons by priority, leaf before parent, share where the branches divide, and non-zero deserved."""
     plugin = copy(moment.recording.session.plugin_of_class(Capacity))
     plugin.queues = victims.attrs_of(moment.recording, moment.state)
@@ -253,37 +244,39 @@ def queue_order(moment: OrderMoment, left: QueueInfo, right: QueueInfo) -> Itera
     first, second = plugin.queues_to_compare(left_attr, right_attr)
     suffix = "" if (first, second) == (left_attr, right_attr) else f" of {first.name} and {second.name}"
     comparisons = (
-        (QUEUE_PRIORITY, left.priority, right.priority),
+        (plugins.QUEUE_PRIORITY, left.priority, right.priority),
         ("has children", bool(left_attr.children), bool(right_attr.children)),
         (f"capacity share{suffix}", first.share, second.share),
         (f"deserves nothing{suffix}", first.deserved.is_empty(), second.deserved.is_empty()),
     )
-    return iter_differences(plugin.queue_order(left, right), comparisons)
+    return plugins.iter_differences(plugin.queue_order(left, right), comparisons)
 
 
 def victim_queue_order(
-    moment: OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo
-) -> Iterator[OrderDifference]:
+    moment: plugins.OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo
+) -> Iterator[plugins.OrderDifference]:
     """The victim queue with more ancestors in common with the preemptor's queue comes first."""
     plugin = moment.recording.session.plugin_of_class(Capacity)
     level, other_level = (common_level(plugin.queues[each.name], plugin.queues[asking.name]) for each in (left, right))
-    return iter_differences(plugin.victim_queue_order(left, right, asking), [("levels in common", level, other_level)])
+    return plugins.iter_differences(
+        plugin.victim_queue_order(left, right, asking), [("levels in common", level, other_level)]
+    )
 
 
-EXPLAINER = PluginExplainer(
+EXPLAINER = plugins.PluginExplainer(
     equations={
-        hooks.ALLOCATABLE.upstream: compared_by(equation.WITHIN_LIMIT, allocatable_equation),
-        hooks.SIMULATE_ALLOCATABLE.upstream: compared_by(equation.WITHIN_LIMIT, simulate_allocatable),
-        hooks.JOB_ENQUEUEABLE.upstream: compared_by(equation.WITHIN_LIMIT, job_enqueueable),
+        hooks.ALLOCATABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, allocatable_equation),
+        hooks.SIMULATE_ALLOCATABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, simulate_allocatable),
+        hooks.JOB_ENQUEUEABLE.upstream: plugins.compared_by(equation.WITHIN_LIMIT, job_enqueueable),
         hooks.PREEMPTIVE.upstream: preemptive_equation,
-        hooks.RECLAIMABLE.upstream: compared_by(equation.GREATER_PARTLY, victims.reclaimable_equation),
-        hooks.UNIFIED_EVICTABLE.upstream: compared_by(equation.GREATER_PARTLY, victims.unified_evictable),
+        hooks.RECLAIMABLE.upstream: plugins.compared_by(equation.GREATER_PARTLY, victims.reclaimable_equation),
+        hooks.UNIFIED_EVICTABLE.upstream: plugins.compared_by(equation.GREATER_PARTLY, victims.unified_evictable),
     },
     comparators={hooks.QUEUE_ORDER.method: queue_order},
     victim_queues=victim_queue_order,
     explain_veto=victims.explain_veto,
     rejected=explain_queue_rejection,
-    quota=QuotaExplainer(
+    quota=plugins.QuotaExplainer(
         admission_checks, room_checks, claim_check, reclaims_within_limit, surplus_in, larger_share_advice
     ),
 )

@@ -9,17 +9,7 @@ from msgspec.structs import replace
 from vcdebug import amount_text
 from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import count_noun, join_names
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    PROTECTS_EVERY,
-    Advice,
-    Cause,
-    Evidence,
-    Finding,
-    amount_numbers,
-    counts,
-    proof_of,
-)
+from vcdebug.explain import answer
 from vcdebug.explain.job_view import JobView, action_seqs
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.gates import queue_limits
@@ -39,17 +29,17 @@ from vcdebug.releases.scheduling import RECLAIM_BEYOND_STARVING, RECLAIM_IMMEDIA
 MAX_VETO_EVIDENCE = 3
 """Events shown for the gate that stopped the first unplaced pod, if its whole statement was discarded."""
 BLAME_BY_CAUSE = {
-    Cause.MIXED: "every remaining node fails the predicates",
-    Cause.NOT_ALLOCATABLE: "its queue has no quota left for it",
-    Cause.NOT_PREEMPTABLE: "no pod on those nodes is a candidate victim",
-    Cause.NOT_RECLAIMABLE: "the queues of the pods on those nodes are not reclaimable",
-    Cause.POLICY_NEVER: "its preemptionPolicy is Never",
-    Cause.PREEMPTIVE: "its queue is not entitled to reclaim",
-    Cause.NOT_ELIGIBLE: "it is not eligible to preempt",
-    Cause.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
+    answer.Cause.MIXED: "every remaining node fails the predicates",
+    answer.Cause.NOT_ALLOCATABLE: "its queue has no quota left for it",
+    answer.Cause.NOT_PREEMPTABLE: "no pod on those nodes is a candidate victim",
+    answer.Cause.NOT_RECLAIMABLE: "the queues of the pods on those nodes are not reclaimable",
+    answer.Cause.POLICY_NEVER: "its preemptionPolicy is Never",
+    answer.Cause.PREEMPTIVE: "its queue is not entitled to reclaim",
+    answer.Cause.NOT_ELIGIBLE: "it is not eligible to preempt",
+    answer.Cause.NOT_ABOVE_DESERVED: "no queue on those nodes uses more than it deserves",
 }
 """Cause code → the obstacle in a few words, for causes other than protected victims."""
-_BARRED = (Cause.NOT_PREEMPTABLE, Cause.NOT_RECLAIMABLE)
+_BARRED = (answer.Cause.NOT_PREEMPTABLE, answer.Cause.NOT_RECLAIMABLE)
 """The causes of an action that has no candidate victim, since it takes pods of other queues only, or of its own."""
 
 
@@ -76,7 +66,7 @@ class Gate(Struct, frozen=True):
 
     action: str
     chance: GateChance
-    finding: Finding
+    finding: answer.Finding
 
 
 def gates_of_tasks(view: JobView, task: TaskInfo, fits: NodeFits) -> list[Gate]:
@@ -107,7 +97,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
         finding = blocking_gate.finding
         victims = finding.numbers.get("victims")
         has_allowed = victims is not None and victims.value > 0
-        protects = "allows too few victims" if has_allowed else PROTECTS_EVERY
+        protects = "allows too few victims" if has_allowed else answer.PROTECTS_EVERY
         blame = BLAME_BY_CAUSE.get(finding.cause, f"{finding.cause} {protects}")
     discard = gang.discarded_finding(view, action, blame)
     if discard is None:
@@ -122,7 +112,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
     finding = blocking_gate.finding
     facts = (
         (f"{amount_text.capitalize_first(finding.headline.reason)}.", *finding.facts[:1])
-        if finding.cause == Cause.PREEMPTIVE
+        if finding.cause == answer.Cause.PREEMPTIVE
         else finding.facts[:1]
     )
     discard = replace(discard, evidence=tuple(sorted(proof))).with_additions(*facts)
@@ -132,7 +122,7 @@ def eviction_gates(view: JobView, action: str, task: TaskInfo, fits: NodeFits) -
 def _with_protected_victims(view: JobView, action: str, visit: JobVisit, gate: Gate) -> list[Gate]:
     """The gate, and the finding about the plugins that protected candidates whose eviction would free queue quota."""
     finding = gate.finding
-    if finding.cause != Cause.NOT_ALLOCATABLE:
+    if finding.cause != answer.Cause.NOT_ALLOCATABLE:
         return [gate]
     calls = [(attempt, node) for attempt in visit.tries for node in attempt.nodes if node.victim_votes]
     names = [veto.protecting_plugins(view, node) for _, node in calls]
@@ -141,7 +131,7 @@ def _with_protected_victims(view: JobView, action: str, visit: JobVisit, gate: G
         return [gate]
     blocked = f"{action} may evict nothing ({join_names(dict.fromkeys(name for some in names for name in some))})"
     headline = finding.headline._replace(reason=f"{finding.headline.reason}, and {blocked}")
-    if len(str(headline)) <= MAX_LINE_LENGTH:
+    if len(str(headline)) <= answer.MAX_LINE_LENGTH:
         finding = replace(finding, headline=headline)
     else:
         finding = finding.with_additions(f"In its place {blocked}.", in_front=True)
@@ -184,7 +174,7 @@ def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, fits: NodeFits
     if furthest is NodeStage.AFTER:
         finding = _after_victims_finding(view, attempt, furthest_nodes, fits)
         # Where no pod is a candidate, the action could not free quota: the queue refuses as it does in allocate.
-        is_bare = finding.cause == Cause.NOT_ALLOCATABLE and not any(node.candidates for node in furthest_nodes)
+        is_bare = finding.cause == answer.Cause.NOT_ALLOCATABLE and not any(node.candidates for node in furthest_nodes)
         return Gate(visit.action, GateChance.WEAK if is_bare else GateChance.REAL, finding)
     if furthest is NodeStage.VETO:
         veto_finding = veto.find_veto(view, attempt, furthest_nodes)
@@ -219,11 +209,11 @@ def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
     return NodeStage.FILTER if fits_empty else NodeStage.TOO_SMALL
 
 
-def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], job_fits: NodeFits) -> Finding:
+def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], job_fits: NodeFits) -> answer.Finding:
     """The finding if victims were found or not needed, and then a queue limit or a predicate refused."""
     if evicts_without_statement(view, attempt.action):
         return freed_too_little_finding(view, attempt, nodes[-1])
-    task, action, tried = view.tasks[attempt.task], attempt.action, counts({"nodes.tried": len(attempt.nodes)})
+    task, action, tried = view.tasks[attempt.task], attempt.action, answer.counts({"nodes.tried": len(attempt.nodes)})
     fits, searches = job_fits.for_task(task), search_evidence(view, task)
     for node in nodes:
         calls = node.node_calls(*QUEUE_LIMIT_POINTS)
@@ -242,16 +232,16 @@ def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry]
             note_text = " ".join(note.text for note in view.recording.notes_at(undo_seqs[-1]))
             reserved = f"{action} reserved {node.node} for {task.name}{_format_victims(node)}"
             reason = f"{reserved}, then a plugin rejected the reservation and it was rolled back"
-            evidence = (*searches, Evidence(undo_seqs[-1], f"the reservation of {node.node} is rolled back"))
-            free = Advice.queue_admin(f"Free room on {node.node}; idle room is allocated, not reserved.")
+            evidence = (*searches, answer.Evidence(undo_seqs[-1], f"the reservation of {node.node} is rolled back"))
+            free = answer.Advice.queue_admin(f"Free room on {node.node}; idle room is allocated, not reserved.")
             facts = (f"{note_text}.",) if note_text else ()
-            return view.pending(Cause.MIXED, reason, tried, evidence, (free,), facts=facts)
+            return view.pending(answer.Cause.MIXED, reason, tried, evidence, (free,), facts=facts)
     # All checks passed but no room was reserved: a dry run whose victims are all reprieved proposes no node.
     node, (seq, event) = nodes[0], nodes[0].later_calls[-1]
     reason = f"{action} did not place {task.name} on {node.node}, although no plugin rejected it"
-    evidence = (*searches, Evidence(seq, f"{event.plugin} accepts {node.node}"))
-    step = Advice.for_owner(f"Step through what {action} does after event {seq}: vcdebug open.")
-    return view.pending(Cause.MIXED, reason, tried, evidence, (step,))
+    evidence = (*searches, answer.Evidence(seq, f"{event.plugin} accepts {node.node}"))
+    step = answer.Advice.for_owner(f"Step through what {action} does after event {seq}: vcdebug open.")
+    return view.pending(answer.Cause.MIXED, reason, tried, evidence, (step,))
 
 
 def _format_victims(node: NodeTry) -> str:
@@ -261,7 +251,7 @@ def _format_victims(node: NodeTry) -> str:
 
 def _predicate_finding(
     view: JobView, attempt: TaskTry, node: NodeTry, fits: NodeFits, seq: Seq, event: HookEvent
-) -> Finding:
+) -> answer.Finding:
     """The finding about a predicate that refuses the node even without the victims."""
     from vcdebug.explain.pending.constraint_failures import find_constraint_failures
 
@@ -271,11 +261,11 @@ def _predicate_finding(
     evidence = list(search_evidence(view, task))
     for vote_seq, vote in node.victim_votes[-1:]:
         allowed = f"{vote.plugin} allows {count_noun(len(vote.result), 'victim')} on {node.node}"
-        evidence.append(Evidence(vote_seq, allowed))
-    evidence.append(Evidence(seq, f"{plugin} rejects {node.node} after the evictions"))
-    advice = (Advice.for_owner(f"Correct what {plugin} rejects; evictions alone do not help."),)
-    numbers, facts = counts({"nodes.tried": len(attempt.nodes)}), failure_facts(find_constraint_failures(fits))
-    return view.pending(Cause.MIXED, reason, numbers, tuple(evidence), advice, facts=tuple(facts))
+        evidence.append(answer.Evidence(vote_seq, allowed))
+    evidence.append(answer.Evidence(seq, f"{plugin} rejects {node.node} after the evictions"))
+    advice = (answer.Advice.for_owner(f"Correct what {plugin} rejects; evictions alone do not help."),)
+    numbers, facts = answer.counts({"nodes.tried": len(attempt.nodes)}), failure_facts(find_constraint_failures(fits))
+    return view.pending(answer.Cause.MIXED, reason, numbers, tuple(evidence), advice, facts=tuple(facts))
 
 
 def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
@@ -293,7 +283,7 @@ def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
         later = (node for second in tries[at + 1 :] for node in second.nodes if node.task_placed)
         if accepted := next((node.node for node in later if node.node in last_calls and not node.evicted_tasks), None):
             # Upstream's predicates plugin does not put the pod back: its Reserve fails for a pod that runs.
-            uncounted = f"{plugin} no longer counts the pods that {attempt.action} had planned to evict"
+            uncounted = f"{plugin} no longer answer.counts the pods that {attempt.action} had planned to evict"
             second_try = f"A second try without evictions reserved {accepted}, since {uncounted}"
             yield f"{planned}; {plugin} still rejected {task.name} there ({why}). {second_try}."
         else:
@@ -315,7 +305,7 @@ def evicts_without_statement(view: JobView, action: str) -> bool:
     return action == RECLAIM and view.recording.snapshot.release.has_older_form(RECLAIM_IMMEDIATE)
 
 
-def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> answer.Finding:
     """The finding for older releases: the evicted pods of a node free less than the task requests."""
     task, pods = view.tasks[attempt.task], node.evicted_tasks
     freed = requested_together(view.recording, pods)
@@ -328,13 +318,16 @@ def freed_too_little_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> 
     release = view.recording.snapshot.release.display_name()
     reason = f"{attempt.action} evicted {join_names(pods)} on {node.node} for {task.name}, but reserved no room for it"
     facts = (f"The evictions free {join_names(parts)}; {release} ignores idle room on the node.",)
-    numbers = {**amount_numbers("request", task.init_resreq, short), **amount_numbers("freed", freed, short)}
-    evidence = tuple(Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in pods.items())
-    advice = (Advice.cluster_admin("Upgrade Volcano; later releases count idle room."),)
-    return view.pending(Cause.FREED_TOO_LITTLE, reason, numbers, evidence, advice, facts=facts)
+    numbers = {
+        **answer.amount_numbers("request", task.init_resreq, short),
+        **answer.amount_numbers("freed", freed, short),
+    }
+    evidence = tuple(answer.Evidence(seq, f"{key} is evicted on {node.node}") for key, seq in pods.items())
+    advice = (answer.Advice.cluster_admin("Upgrade Volcano; later releases count idle room."),)
+    return view.pending(answer.Cause.FREED_TOO_LITTLE, reason, numbers, evidence, advice, facts=facts)
 
 
-def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
+def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> answer.Finding | None:
     """The finding if the action serves the job and its queue's turns in reclaim ended at another job; else None."""
     recording, queue = view.recording, view.queue.name
     starving_answers = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
@@ -349,9 +342,9 @@ def turns_ended_finding(view: JobView, action: str, task: TaskInfo) -> Finding |
     reason = f"{action} did not try it; {other} was first in queue {queue}"
     facts = (f"{why}; {release} then skips the rest of the queue.",)
     higher = f"Give {view.job.uid} a higher priority than {other}, or use another queue."
-    evidence = proof_of(ending.first, f"{other} is the last job of queue {queue} that is tried")
-    numbers, advice = amount_numbers("request", task.init_resreq), (Advice.for_owner(higher), *removal)
-    finding = view.pending(Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
+    evidence = answer.proof_of(ending.first, f"{other} is the last job of queue {queue} that is tried")
+    numbers, advice = answer.amount_numbers("request", task.init_resreq), (answer.Advice.for_owner(higher), *removal)
+    finding = view.pending(answer.Cause.TURNS_ENDED, reason, numbers, evidence, advice, facts=facts)
     return finding.with_additions(*entitlement.room_facts(view, task))
 
 
@@ -371,7 +364,7 @@ def serves_every_job(view: JobView) -> bool:
 
 
 @per_recording()
-def _end_of_turns(recording: Recording, job: JobId, action: str) -> tuple[str, tuple[Advice, ...]]:
+def _end_of_turns(recording: Recording, job: JobId, action: str) -> tuple[str, tuple[answer.Advice, ...]]:
     """(why a job ended its queue's turns: the last refusal with its amounts, or its needs are met; its removal)."""
     view = JobView(recording, job, detailed=False)
     answers = [event.result for _, event in view.calls_during(action, hooks.JOB_STARVING.upstream)]
@@ -380,7 +373,7 @@ def _end_of_turns(recording: Recording, job: JobId, action: str) -> tuple[str, t
     words = f"Suspend or delete {job}, which is refused before it."
     pods = () if view.job.ready_task_num() else view.job.tasks.values()
     edits = (*(f"Pod/{pod.key}:-" for pod in pods), f"PodGroup/{job}:-") if pods else ()
-    removal = (Advice.queue_admin(words, *edits),)
+    removal = (answer.Advice.queue_admin(words, *edits),)
     tries = [attempt for visit in view.visits_of(action) for attempt in visit.tries]
     asked = (hooks.PREEMPTIVE.upstream, hooks.ALLOCATABLE.upstream)
     refusals = [(attempt, *call) for attempt in tries for point in asked for call in attempt.refusals(point)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, conf_of, pod_group
+from tests.builders import cluster, conf_of, node, pod, pod_group, queue
 from tests.cli.transcripts import call
 from tests.pending.test_said_against import refused
 from tests.pending.test_scheduler_down import seen_node
@@ -57,6 +57,36 @@ def test_a_single_pending_job_gets_its_whole_answer_at_once(options: list[str]) 
     first, _, answer = out.partition("\n\n")
     assert (2, "", f"{BLOCKED}: 1 of 6 jobs is not scheduled") == (code, err, first)
     assert answer == call(["explain", BLOCKED, JOB, *options])[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-n", "research", BLOCKED, "llm-finetune"],
+        [BLOCKED, "-n", "research", "llm-finetune"],
+        [BLOCKED, "--namespace=research", "vcjob/llm-finetune"],
+        [BLOCKED, "-v", "-n", "search", JOB],
+    ],
+)
+def test_options_may_stand_before_the_job_and_the_namespace_apart_from_it(words: list[str]) -> None:
+    options = ["-v"] if "-v" in words else []
+    code, out, err = call(["explain", *words])
+    assert (2, "") == (code, err)
+    assert call(["explain", BLOCKED, JOB, *options])[1].splitlines()[0] == out.splitlines()[0]
+
+
+def test_only_the_jobs_of_a_namespace_are_listed_and_counted(tmp_path: Path) -> None:
+    groups = [pod_group(f"j{number}", namespace=team) for team in ("a", "b", "aa") for number in range(2)]
+    waiting = [pod(f"j{number}-0", f"j{number}", namespace=team) for team in ("a", "b", "aa") for number in range(2)]
+    items = [node("n1", cpu="0"), *groups, *waiting, pod("alone", namespace="b"), queue()]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    code, out, err = call(["explain", str(file), "-n", "a"])
+    assert (2, "") == (code, err)
+    assert out.startswith("cluster: 2 of 2 jobs in namespace a are not scheduled;")
+    assert {"a"} == set(re.findall(r"\b(a|aa|b)/j?", out))
+    answers = json.loads(call(["explain", str(file), "-n", "b", "--json"])[1])["snapshots"][0]
+    assert (3, 3) == (answers["jobs"], answers["unscheduled"])
 
 
 def test_prove_needs_a_job_where_several_are_pending(folder: Path) -> None:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
-from vcdebug.explain.job_view import find_subject
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.subject_names import find_subject
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.edit import parse_edit

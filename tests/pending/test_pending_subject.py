@@ -4,7 +4,8 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.job_view import ExplainSubject, find_subject
+from vcdebug.explain.job_view import ExplainSubject
+from vcdebug.explain.subject_names import find_subject, with_namespace
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -39,6 +40,65 @@ def snapshot() -> Snapshot:
 )
 def test_a_word_selects_one_subject(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
     assert subject == find_subject(replay_cycle(snapshot), word)
+
+
+@pytest.mark.parametrize(
+    ("word", "subject"),
+    [
+        ("pod/trainer-0", ExplainSubject("ml/train", "ml/trainer-0")),
+        ("pods/ml/trainer-0", ExplainSubject("ml/train", "ml/trainer-0")),
+        ("Pod default/train-1", ExplainSubject("default/train", "default/train-1")),
+        ("po/alone", ExplainSubject("", "default/alone")),
+        ("podgroup/ml/train", ExplainSubject("ml/train")),
+        ("podgroups.scheduling.volcano.sh/serve-x1f9", ExplainSubject("default/serve-x1f9")),
+        ("jobs.batch.volcano.sh/serve", ExplainSubject("default/serve-x1f9")),
+        ("vcjob/default/serve", ExplainSubject("default/serve-x1f9")),
+        ("pg/lost", ExplainSubject("default/lost")),
+        ("job/clash", ExplainSubject("job/clash")),
+        ("pod/clash", ExplainSubject("default/owner", "default/clash")),
+    ],
+)
+def test_the_kind_may_stand_before_a_name_as_for_kubectl(
+    snapshot: Snapshot, word: str, subject: ExplainSubject
+) -> None:
+    snapshot.objects["PodGroup"] += [pod_group("clash", namespace="job"), pod_group("owner"), pod_group("clash")]
+    snapshot.objects["Pod"].append(pod("clash", "owner"))
+    assert subject == find_subject(replay_cycle(snapshot), word)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("podgroup/trainer-0", "no such job or pod"),
+        ("pod/serve", "no such job or pod"),
+        ("pod/train-9", "did you mean default/train-"),
+        ("queue/default", "is no job and no pod; ask holders queue/default lists its pods"),
+        ("no/n1", "is no job and no pod; ask holders node/n1 lists its pods"),
+        ("podgroup/train", "is not unique; one of default/train, ml/train"),
+    ],
+)
+def test_a_name_of_another_kind_is_refused(snapshot: Snapshot, word: str, says: str) -> None:
+    with pytest.raises(VcdebugError) as caught:
+        find_subject(replay_cycle(snapshot), word)
+    assert says in caught.value.format_line()
+
+
+@pytest.mark.parametrize(
+    ("word", "full"),
+    [
+        ("train", "team/train"),
+        ("pod/train-0", "pod/team/train-0"),
+        ("ml/train", "ml/train"),
+        ("pod/ml/train-0", "pod/ml/train-0"),
+        ("pvc/data", "pvc/team/data"),
+        ("node/n1", "node/n1"),
+        ("port/80", "port/80"),
+        ("", ""),
+    ],
+)
+def test_a_namespace_is_added_to_names_that_can_have_one(word: str, full: str) -> None:
+    assert full == with_namespace(word, "team")
+    assert word == with_namespace(word, "")
 
 
 def owned(member: Manifest, kind: str, name: str) -> Manifest:

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.debugger.test_remedies import proven
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.job_view import find_subject
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.subject_names import find_subject
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.manifest import WorkloadFacts

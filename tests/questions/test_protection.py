@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.pending.test_component_reports import report
 from tests.recorded import bundled
-from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.victims import explain_eviction
+from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release

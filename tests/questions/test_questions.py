@@ -8,12 +8,12 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.decisions.evictions import planned_evictions
-from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.holders import find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
+from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.recording.replay import replay_cycle
 

@@ -7,8 +7,8 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import BUNDLED, GOLDEN, bundled, golden
 from vcdebug.explain.decisions.dry_runs import checks_of_node
-from vcdebug.explain.job_view import NotFoundError
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
+from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskStatus

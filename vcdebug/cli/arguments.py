@@ -172,6 +172,7 @@ SHARED_OPTIONS: Final = f"""
 SNAPSHOT             {SNAPSHOT_HELP}
 --release VERSION    Volcano release to replay, for example v1.14.4; v1.99,nearest picks the nearest supported one
                      (default: the release recorded in the snapshot, else master)
+-n, --namespace N    namespace of a name that is given without one; without a name, only jobs of this namespace
 --complete           complete hand-written manifests with server defaults: uid, phase, namespace (default: automatic)
 --set EDIT           change the input before the replay: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE,
                      flag:NAME=VALUE, chance:NAME=VALUE, replay:NAME=VALUE or answer:EVENT=VALUE; PATH- removes a
@@ -191,6 +192,7 @@ SNAPSHOT             {SNAPSHOT_HELP}
 SHARED_EXTRAS: Final[OptionExtras] = {
     # None leaves it to the snapshot's own setting.
     "--complete": {"default": None},
+    "--namespace": {"default": ""},
     "--set": {"dest": "edits", "action": "append", "default": []},
     "--max-events": {"type": positive_number},
     "--max-memory": {"type": positive_number},

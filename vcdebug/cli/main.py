@@ -49,11 +49,19 @@ class UsageError(VcdebugError):
 class CommandParser(ArgumentParser):
     """A parser that raises UsageError; argparse would exit with 2, which has another meaning here."""
 
+    _reads_mixed = False
+    """Whether argparse's own two passes over the words of a command are running."""
+
     def parse_known_args(  # type: ignore[override]  # one signature for argparse's overloads
         self, args: Sequence[str] | None = None, namespace: Namespace | None = None
     ) -> tuple[Namespace, list[str]]:
-        """As argparse does, but what is left over is an error of the command that it follows."""
-        known, unknown = super().parse_known_args(args, namespace)
+        """As argparse does, with options between arguments too; what is left over is an error of its command."""
+        if self._reads_mixed:
+            return super().parse_known_args(args, namespace)
+        # argparse takes optional arguments as missing at the first option: `explain SNAPSHOT --prove JOB`.
+        self._reads_mixed = self._subparsers is None
+        parse = self.parse_known_intermixed_args if self._reads_mixed else super().parse_known_args
+        known, unknown = parse(args, namespace)
         if unknown:
             kind = "option" if unknown[0].startswith("-") else "argument"
             word = unknown[0].partition("=")[0]

@@ -35,9 +35,10 @@ from vcdebug.explain.decisions.node_choice import find_search, rank_nodes
 from vcdebug.explain.decisions.queue_figures import queue_share
 from vcdebug.explain.decisions.votes import victim_question_before
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
+from vcdebug.explain.job_view import view_of
 from vcdebug.explain.orders import next_rival, pop_kind
 from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.framework import hooks, record
 from vcdebug.framework.session_close import counted_for_phase
 from vcdebug.model.names import Seq

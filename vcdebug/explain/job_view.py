@@ -1,6 +1,5 @@
-"""The job that a word names, and everything that the gates read of one job."""
+"""What the gates read of one job, and the subject of a question: a job or a pod."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partialmethod
 from typing import Final, NamedTuple
@@ -9,7 +8,6 @@ from msgspec import Struct
 
 from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.amount_text import count_noun
-from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.explain.answer import Advice, CauseHeadline, Evidence, Finding, Number
 from vcdebug.framework.hooks import OVERUSED
 from vcdebug.framework.record import ActionEvent
@@ -19,37 +17,23 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
 from vcdebug.model.pod import Pod, PodIdentity
-from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, job_visits
-from vcdebug.snapshot.job_names import JobNames
-from vcdebug.snapshot.kinds import WORKLOAD_NAMES
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
-    JOB_NAME_KEY,
     QUEUE_ANNOTATION,
     QUEUE_LABEL,
     JsonObject,
     WorkloadFacts,
-    annotations_of,
-    bare_name,
-    key_of,
-    metadata_of,
     name_of,
     namespace_of,
-    owner_keys,
     owner_names,
-    owners_of,
-    spec_of,
-    split_workload_key,
     workload_key,
 )
-from vcdebug.snapshot.object_checks import join_kinds, missing_kinds, supplying_command
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.reported_events import CONTROLLER_KINDS
-from vcdebug.snapshot.snapshot import Snapshot
 
 PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
@@ -244,165 +228,6 @@ def _overused_by_queue(recording: Recording) -> Mapping[QueueName, Sequence[Numb
     """The calls that answer yes: there are as many others as jobs are tried, and each job of the queue asks."""
     calls = recording.hook_calls(OVERUSED.upstream)
     return group_by_key((event.queue, (seq, event)) for seq, event in calls if event.result)
-
-
-class NotFoundError(VcdebugError):
-    """Raised if no job and no pod has the given name."""
-
-
-def find_subject(recording: Recording, word: str) -> ExplainSubject:
-    """`namespace/name` of a PodGroup or pod, the name of its owner, or a bare name that is unique."""
-    snapshot, names = recording.snapshot, recording.job_names
-    is_job = word in recording.session.jobs
-    groups = dict.fromkeys(() if is_job else map(key_of, snapshot.objects_of("PodGroup")))
-    if is_job or word in groups:
-        return ExplainSubject(word)
-    pods = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod"))}
-    if word in pods:
-        return ExplainSubject(pods[word].job_id, word)
-    # A title is pasted with its kind: `Deployment team-a/web`.
-    shown_job = names.typed_names.get(word.rpartition(" ")[2])
-    if shown_job is not None:
-        return ExplainSubject(shown_job)
-    by_name = [key for key in groups if bare_name(key) == word]
-    by_name = by_name or [job for name, job in names.typed_names.items() if bare_name(name) == word]
-    if by_name:
-        return ExplainSubject(_require_unique(by_name, word, names))
-    owned_groups = (
-        _groups_of_volcano_job(list(pods.values()), word)
-        or _groups_of_owner(snapshot, word)
-        or _groups_of_workload(snapshot, word)
-    )
-    if owned_groups:
-        waiting = {pod.job_id for pod in pods.values() if not pod.node_name}
-        # An owner has a PodGroup for each of its revisions; the question is about the one with Pending pods.
-        open_groups = [job for job in owned_groups if job in waiting]
-        return ExplainSubject(_require_unique(open_groups if len(open_groups) == 1 else owned_groups, word, names))
-    if matching_pods := [key for key in pods if bare_name(key) == word]:
-        key = _require_unique(matching_pods, word, names)
-        return ExplainSubject(pods[key].job_id, key)
-    orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
-    if orphan_groups := [job for job in orphans if word in (job, bare_name(job))]:
-        return ExplainSubject(_require_unique(orphan_groups, word, names))
-    missing = missing_kinds(snapshot)
-    if missing and not groups and not pods:
-        hint = f"the snapshot has {join_kinds(missing)}: add the output of `{supplying_command(missing)}`"
-        raise NotFoundError("no such job or pod", hint, word)
-    raise _unknown_name_error(word, [*map(names.name_of, groups), *pods])
-
-
-def _groups_of_volcano_job(pods: Sequence[Pod], word: str) -> list[JobId]:
-    """PodGroups of the pods that belong to a Volcano Job of this name."""
-    namespace, _, name = word.rpartition("/")
-    named = (pod for pod in pods if name in (pod.labels.get(JOB_NAME_KEY), pod.annotations.get(JOB_NAME_KEY)))
-    return list(dict.fromkeys(pod.job_id for pod in named if pod.job_id and namespace in ("", pod.namespace)))
-
-
-_REVISION = re.compile(r"-[0-9a-z]{5,10}$")
-"""What a Deployment or CronJob appends to its own name for a ReplicaSet or Job."""
-
-
-def _groups_of_owner(snapshot: Snapshot, word: str) -> list[JobId]:
-    """PodGroups that an object of this name owns, directly, through their pods or through objects in between."""
-    namespace, _, name = word.rpartition("/")
-    between, workloads = _objects_between(snapshot), snapshot.workloads
-    groups: dict[JobId, None] = {}
-    for kind in ("PodGroup", "Pod"):
-        for manifest in snapshot.objects_of(kind):
-            if name in _owner_names(manifest, between, workloads):
-                member = PodGroup(manifest) if kind == "PodGroup" else Pod(manifest)
-                job = f"{member.namespace}/{member.name}" if isinstance(member, PodGroup) else member.job_id
-                if job and namespace in ("", member.namespace):
-                    groups[job] = None
-    return list(groups)
-
-
-_KINDS_BETWEEN = ("ReplicaSet", "Job")
-"""Kinds whose objects are owned by another one and own pods: of a Deployment, of a CronJob."""
-
-
-def _objects_between(snapshot: Snapshot) -> Mapping[object, JsonObject]:
-    return {metadata_of(one).get("uid"): one for kind in _KINDS_BETWEEN for one in snapshot.objects_of(kind)}
-
-
-def _owner_names(
-    manifest: JsonObject, between: Mapping[object, JsonObject], workloads: Mapping[str, WorkloadFacts]
-) -> Iterator[object]:
-    """The names of the object's owners and of their owners, which are derived from the name for objects not read."""
-    for owner, full_name in zip(owners_of(manifest), owner_names(manifest), strict=True):
-        yield owner.get("name")
-        if owner.get("uid") in between:
-            yield from _owner_names(between[owner["uid"]], {}, workloads)
-        elif facts := workloads.get(f"{namespace_of(manifest)}/{full_name}"):
-            yield from facts.owners
-        elif owner.get("kind") in _KINDS_BETWEEN:
-            yield _REVISION.sub("", str(owner.get("name")))
-
-
-def _groups_of_workload(snapshot: Snapshot, word: str) -> list[JobId]:
-    """PodGroups of a Volcano Job or JobFlow of this name; the object's name if its controller created no PodGroup."""
-    namespace, _, name = word.rpartition("/")
-    groups = group_by_key(
-        ((namespace_of(group), owner.get("name")), key_of(group))
-        for group in snapshot.objects_of("PodGroup")
-        for owner in owners_of(group)
-    )
-    keys: dict[JobId, None] = {}
-    for job in (*snapshot.objects_of("Job"), *snapshot.objects_of("JobFlow")):
-        is_named = name in (name_of(job), *(owner.get("name") for owner in owners_of(job)))
-        if is_named and namespace in ("", namespace_of(job)):
-            keys |= dict.fromkeys(groups.get((namespace_of(job), name_of(job))) or [key_of(job)])
-    keys |= dict.fromkeys(key for key in unmade_workloads(snapshot) if word in (key, bare_name(key)))
-    # A JobFlow whose Jobs are there is known by them.
-    jobs = [key for key in keys if bare_name(key) != name]
-    return jobs or list(keys)
-
-
-def unmade_workloads(snapshot: Snapshot) -> dict[str, str]:
-    """`namespace/name` → kind of the operators' objects, and of controllers that ask for pods or own ungrouped ones."""
-    all_controllers = [(kind, manifest) for kind in CONTROLLER_KINDS for manifest in snapshot.objects_of(kind)]
-    controllers = [(kind, manifest) for kind, manifest in all_controllers if spec_of(manifest).get("replicas") != 0]
-    kinds: dict[str, str] = {}
-    for manifest in (*_ungrouped(snapshot), *(manifest for _, manifest in controllers)):
-        kinds |= dict(zip(owner_keys(manifest), (str(one.get("kind")) for one in owners_of(manifest)), strict=True))
-    kinds |= {key_of(manifest): kind for kind, manifest in controllers}
-    named = map(split_workload_key, snapshot.workloads)
-    return kinds | {f"{namespace}/{name}": kind for namespace, kind, name in named if kind in WORKLOAD_NAMES}
-
-
-def _ungrouped(snapshot: Snapshot) -> Iterator[JsonObject]:
-    return (pod for pod in snapshot.objects_of("Pod") if GROUP_ANNOTATION not in annotations_of(pod))
-
-
-@per_recording()
-def ungrouped_pods(recording: Recording) -> Mapping[str, Sequence[Pod]]:
-    """`namespace/name` → pods without a PodGroup that the object owns, directly or through objects in between."""
-    snapshot = recording.snapshot
-    # The driver of a Spark application owns its executors.
-    pods = {metadata_of(one).get("uid"): one for one in snapshot.objects_of("Pod")}
-    between = {**_objects_between(snapshot), **pods}
-    return group_by_key(
-        (f"{namespace_of(pod)}/{name}", Pod(pod))
-        for pod in _ungrouped(snapshot)
-        for name in dict.fromkeys(_owner_names(pod, between, snapshot.workloads))
-    )
-
-
-def _require_unique(keys: Sequence[str], word: str, names: JobNames) -> str:
-    if len(keys) == 1:
-        return keys[0]
-    raise NotFoundError("is not unique", f"one of {', '.join(sorted(map(names.name_of, keys))[:5])}", word)
-
-
-def _unknown_name_error(word: str, names: Sequence[str]) -> NotFoundError:
-    tails, tail = {bare_name(key): key for key in names}, bare_name(word)
-    similar = (
-        closest_names(word, names, 3, 0.5)
-        or [tails[name] for name in closest_names(tail, tails, 3, 0.5)]
-        or [key for name, key in tails.items() if tail and tail in name][:3]
-    )
-    hint = f"did you mean {', '.join(similar)}?" if similar else "vcdebug run lists the jobs"
-    return NotFoundError("no such job or pod", hint, word)
 
 
 # Facts about the owner of a job, which is usually an object of another operator

@@ -28,7 +28,7 @@ from vcdebug.snapshot.edit_path import (
 )
 from vcdebug.snapshot.file_access import read_file, replace_file
 from vcdebug.snapshot.go_yaml import edited_document
-from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.kinds import KIND_BY_NAME, KIND_BY_WORD
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, DocumentError, refuse_deep, yaml_documents
 
 CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER = "conf", "flag", "chance", "clock", "replay", "answer"
@@ -40,7 +40,7 @@ EDIT_FORMS: Final = (
 TOP_FIELDS: Final = ("spec", "status", "metadata", "data", "value")
 """First fields of a short edit's path; any other path is below `spec`."""
 _KINDS: Final[Mapping[str, str]] = {
-    word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
+    word: name for word, name in KIND_BY_WORD.items() if name in KIND_BY_NAME and not KIND_BY_NAME[name].settings
 }
 
 

@@ -127,6 +127,34 @@ WORKLOAD_KINDS: tuple[ResourceKind, ...] = tuple(
 )
 """Kinds whose objects own PodGroups or pods; a snapshot keeps only WorkloadFacts of them."""
 
+_SHORT_NAMES = {
+    "no": "Node",
+    "po": "Pod",
+    "pg": "PodGroup",
+    "q": "Queue",
+    "ns": "Namespace",
+    "pc": "PriorityClass",
+    "quota": "ResourceQuota",
+    "pdb": "PodDisruptionBudget",
+    "hn": "HyperNode",
+    "sc": "StorageClass",
+    "pv": "PersistentVolume",
+    "pvc": "PersistentVolumeClaim",
+    "svc": "Service",
+    "rc": "ReplicationController",
+    "rs": "ReplicaSet",
+    "sts": "StatefulSet",
+    "deploy": "Deployment",
+    "cm": "ConfigMap",
+    "jf": "JobFlow",
+    "vcjob": "Job",
+    "vj": "Job",
+}
+KIND_BY_WORD: dict[str, str] = _SHORT_NAMES | {
+    word.lower(): kind.name for kind in (*KINDS, *WORKLOAD_KINDS) for word in (kind.name, kind.plural)
+}
+"""Lower-case word for a kind, as kubectl takes it (`pods`, `po`), → the kind's name."""
+
 KIND_BY_NAME: dict[str, ResourceKind] = {kind.name: kind for kind in KINDS}
 # Not Job: the Job of a CronJob shares its name with Volcano's, which a snapshot keeps as an object.
 WORKLOAD_NAMES = tuple(kind.name for kind in WORKLOAD_KINDS if kind.name not in KIND_BY_NAME)

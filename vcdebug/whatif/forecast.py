@@ -11,9 +11,10 @@ from msgspec import Struct, field, structs
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_duration, join_names
 from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet
-from vcdebug.explain.job_view import ExplainSubject, find_subject
+from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
+from vcdebug.explain.subject_names import find_subject
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod

@@ -51,7 +51,7 @@ class AskCommand(Command):
         )
         add_forecast_arguments(parser)
         arguments.add_shared_options(
-            parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json"
+            parser, "--namespace", "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json"
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -59,10 +59,11 @@ class AskCommand(Command):
         from vcdebug.cli.reports import explanation
         from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.explain.pending.gates.not_in_session import incomplete
+        from vcdebug.explain.subject_names import with_namespace
         from vcdebug.whatif.forecast import QUESTIONS
 
         _swap_question_and_snapshot(args)
-        args.subject = " ".join(args.subject)
+        args.subject = with_namespace(" ".join(args.subject), args.namespace)
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
         question.require_subject(args.subject)
         check_forecast_arguments(args)

@@ -11,7 +11,8 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_options, add_workers, cached_recordings, snapshot_source
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output, count_reporter, status_line
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
+from vcdebug.snapshot.manifest import key_of
 
 if TYPE_CHECKING:
     from vcdebug.cli.reports.surveys import CommandLineMaker, SurveyedSnapshot, Surveyor, Surveys
@@ -40,18 +41,24 @@ class ExplainCommand(Command):
             "job",
             metavar="JOB_OR_POD",
             nargs="?",
-            help="job or pod, as NAMESPACE/NAME or a unique name (default: every Pending job)",
+            help="job or pod, as [KIND/][NAMESPACE/]NAME, such as pod/train-0 (default: every Pending job)",
         )
-        add_shared_options(parser, "--verbose", "--prove", "--budget", "--complete", "--release")
+        add_shared_options(parser, "--namespace", "--verbose", "--prove", "--budget", "--complete", "--release")
         add_workers(parser, "for --prove and folders: ")
         add_shared_options(parser, "--set", "--extender-url", "--no-cache", "--json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.reports.surveys import Surveyor
+        from vcdebug.explain.subject_names import with_namespace
         from vcdebug.snapshot.sources import find_snapshots
 
         source = snapshot_source(args.snapshot)
-        surveyor = Surveyor(args.job, args.complete, tuple(args.edits), args.extender_url, args.release, args.json)
+        if args.job is not None:
+            args.job = with_namespace(args.job, args.namespace)
+        edits = tuple(args.edits)
+        surveyor = Surveyor(
+            args.job, args.namespace, args.complete, edits, args.extender_url, args.release, detailed=args.json
+        )
         snapshots = find_snapshots(source) if isinstance(source, Path) and source.is_dir() else []
         if isinstance(source, Path) and snapshots:
             _require_job_to_prove(args)
@@ -64,10 +71,17 @@ class ExplainCommand(Command):
         name = recording.snapshot.name or args.snapshot
         with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as show_status:
             surveyed = surveyor.survey_jobs(recording, count_reporter(show_status))
+        if args.namespace and not surveyed.survey.jobs:
+            raise _no_jobs_error(recording, args.namespace)
         if surveyed.only_job and not args.json:
             return _explain_only_job(recording, name, surveyed, args, output)
         _require_job_to_prove(args)
         return _report_surveys(Surveys((name,), {name: surveyed}, _command_line_maker(args)), args, output)
+
+
+def _no_jobs_error(recording: Recording, namespace: str) -> VcdebugError:
+    known = dict.fromkeys(key.partition("/")[0] for key in map(key_of, recording.snapshot.objects_of("Pod")))
+    return VcdebugError("no jobs in this namespace", closest_name_hint(namespace, known), f"namespace {namespace}")
 
 
 def _require_job_to_prove(args: Namespace) -> None:

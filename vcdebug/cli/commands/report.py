@@ -58,7 +58,7 @@ class ReportCommand(Command):
 def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportSubject:
     from vcdebug import __version__
     from vcdebug.cli.snapshots import replay_arguments
-    from vcdebug.explain.job_view import find_subject
+    from vcdebug.explain.subject_names import find_subject
     from vcdebug.views.report import ReportSubject
     from vcdebug.whatif.cycles import CycleChain
 

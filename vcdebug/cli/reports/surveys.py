@@ -121,12 +121,12 @@ def _survey_headline(survey: Survey) -> str:
     if survey.incomplete:
         return f"capture-incomplete: {survey.incomplete}"
     if not survey.jobs:
-        return "not in this snapshot" if survey.named else "no jobs"
+        return "not in this snapshot" if survey.named else f"no jobs{survey.place}"
     waiting, partly = len(survey.unscheduled_jobs), survey.describe_partly()
     rest = f"; {partly}" if partly else ""
     if waiting:
         return f"{waiting} of {survey.count_jobs()} {'is' if waiting == 1 else 'are'} not scheduled{rest}"
-    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs} in total){rest}"
+    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs}{survey.place or ' in total'}){rest}"
 
 
 def _total_blocks(surveys: Surveys) -> Iterator[Block]:
@@ -180,6 +180,8 @@ class Surveyor(Struct, frozen=True):
 
     job: str | None
     """The only job or pod of interest."""
+    namespace: str
+    """The only namespace of interest; empty for all."""
     complete: bool | None
     edits: tuple[str, ...]
     extender_url: str | None
@@ -204,7 +206,8 @@ class Surveyor(Struct, frozen=True):
         ).recording
 
     def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> SurveyedSnapshot:
-        """Explain all pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
+        """Explain all Pending jobs, or `job` alone; `tell` takes the jobs done and all jobs."""
         if self.job is not None:
             return SurveyedSnapshot(survey_by_name(recording, self.job), recording.job_names)
-        return SurveyedSnapshot(survey_jobs(recording, tell, detailed=self.detailed), recording.job_names)
+        survey = survey_jobs(recording, tell, detailed=self.detailed, namespace=self.namespace)
+        return SurveyedSnapshot(survey, recording.job_names)

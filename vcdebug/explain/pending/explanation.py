@@ -26,7 +26,7 @@ from vcdebug.explain.answer import (
     with_flaw,
 )
 from vcdebug.explain.component_reports import event_facts
-from vcdebug.explain.job_view import ExplainSubject, JobView, NotFoundError, find_subject, view_of
+from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist, unread_settings
 from vcdebug.explain.pending.contradictions import add_contradictions
@@ -59,6 +59,7 @@ from vcdebug.explain.pending.room_takers import (
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.plugins.gang import schedulable_facts
+from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
@@ -373,6 +374,8 @@ class Survey(Struct, frozen=True):
     """How many of the jobs are pods without a PodGroup."""
     panic: tuple[str, ...] = ()
     """The panic that ends the recording, one sentence per line."""
+    namespace: str = ""
+    """The only namespace that counts; empty for all."""
 
     @property
     def unscheduled_jobs(self) -> list[SurveyedJob]:
@@ -388,7 +391,12 @@ class Survey(Struct, frozen=True):
     def count_jobs(self) -> str:
         """The number of jobs, and how many of them are no job of the session: other texts count without those."""
         lone = f" (including {count_noun(self.lone_pods, 'pod')} without a PodGroup)" if self.lone_pods else ""
-        return f"{count_noun(self.jobs, 'job')}{lone}"
+        return f"{count_noun(self.jobs, 'job')}{lone}{self.place}"
+
+    @property
+    def place(self) -> str:
+        """` in namespace team`; empty for all namespaces."""
+        return f" in namespace {self.namespace}" if self.namespace else ""
 
     def describe_partly(self) -> str:
         """The jobs that are scheduled and still lack something: `2 with reserved places, 1 with evicted pods`."""
@@ -397,20 +405,24 @@ class Survey(Struct, frozen=True):
 
 
 def survey_jobs(
-    recording: Recording, report_progress: Callable[[int, int], object] | None = None, *, detailed: bool = False
+    recording: Recording,
+    report_progress: Callable[[int, int], object] | None = None,
+    *,
+    detailed: bool = False,
+    namespace: str = "",
 ) -> Survey:
     """Every job with missing pods after the cycle, by name; `report_progress(done, total)` reports progress.
 
     Explaining hundreds of jobs takes seconds, so the recording caches the result, and what no list of jobs shows is
-    left out unless `detailed`.
+    left out unless `detailed`. With a namespace, only its jobs count.
     """
-    name = "detailed survey" if detailed else "survey"
+    name = f"{'detailed survey' if detailed else 'survey'}{f' of {namespace}' if namespace else ''}"
     survey = recording.answered.get(name)
     if not isinstance(survey, Survey):
         # Explaining allocates many long-lived objects; a garbage collection in between would free nothing.
         with collector_paused():
             survey = recording.answered[name] = _build_survey(
-                recording, report_progress or (lambda *_: None), detailed=detailed
+                recording, report_progress or (lambda *_: None), detailed=detailed, namespace=namespace
             )
     return survey
 
@@ -420,18 +432,25 @@ def is_surveyed(recording: Recording) -> bool:
     return "survey" in recording.answered
 
 
-def _build_survey(recording: Recording, report_progress: Callable[[int, int], object], *, detailed: bool) -> Survey:
+def _build_survey(
+    recording: Recording, report_progress: Callable[[int, int], object], *, detailed: bool, namespace: str
+) -> Survey:
     summary, session = waiting_summary(recording), recording.session.jobs
     by_pod, by_job = partial(ExplainSubject, "", detailed=detailed), partial(ExplainSubject, detailed=detailed)
     # Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup.
-    subjects = sorted([*map(by_pod, summary.pods_without_job), *map(by_job, summary.jobs)])
+    lone_pods, jobs = (
+        [one for one in names if not namespace or one.startswith(f"{namespace}/")]
+        for names in (summary.pods_without_job, summary.jobs)
+    )
+    subjects = sorted([*map(by_pod, lone_pods), *map(by_job, jobs)])
     unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]
     surveyed: list[SurveyedJob] = []
     for subject in unplaced:
         report_progress(len(surveyed), len(unplaced))
         surveyed.append(_survey_subject(recording, subject))
     survey, missing_words = _make_survey(recording, surveyed, named=False), incomplete(recording.snapshot)
-    return replace(survey, jobs=len(subjects), incomplete=missing_words, lone_pods=len(summary.pods_without_job))
+    counts = {"jobs": len(subjects), "lone_pods": len(lone_pods)}
+    return replace(survey, incomplete=missing_words, namespace=namespace, **counts)
 
 
 def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:

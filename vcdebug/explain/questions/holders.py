@@ -11,11 +11,12 @@ from vcdebug.amount_text import count_noun, format_number, format_resource, join
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import Cause, NamedQuestion, QuestionReply, ReplySheet, age_since
 from vcdebug.explain.decisions.votes import CandidateOutcome, victim_choice
-from vcdebug.explain.job_view import JobView, NotFoundError, find_subject, view_of
+from vcdebug.explain.job_view import JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.placement_constraints import claim_names_of
+from vcdebug.explain.subject_names import HOLDER_WORDS, NotFoundError, find_subject, split_kind
 from vcdebug.framework.hooks import ALLOCATABLE, PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import Level
 from vcdebug.grouping import group_by_key
@@ -46,10 +47,11 @@ class ResourceHolder(Struct, frozen=True):
 
 def find_holders(recording: Recording, word: str) -> QuestionReply:
     """The holders of `KIND/NAME`, such as `node/n1`; for a bare name those of what the job or pod lacks."""
-    kind, slash, name = word.partition("/")
-    if not slash or kind not in _FIND_BY_KIND:
+    kind, _, name = word.partition("/")
+    find = _FIND_BY_KIND.get(HOLDER_WORDS.get(split_kind(word)[0], kind))
+    if not name or find is None:
         return _for_job(recording, word)
-    target, tasks = _FIND_BY_KIND[kind](recording, name)
+    target, tasks = find(recording, name)
     return _build_reply(recording, word, target, [_build_holder(recording, task) for task in tasks])
 
 

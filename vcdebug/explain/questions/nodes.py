@@ -14,7 +14,7 @@ from vcdebug.explain.decisions.equations import ScorePart, score_parts
 from vcdebug.explain.decisions.victim_funnel import PLACED, TAKEN_BACK, VictimFunnel
 from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
 from vcdebug.explain.fit_table import NodeFit
-from vcdebug.explain.job_view import NotFoundError, find_subject, view_of
+from vcdebug.explain.job_view import view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.predicate_reasons import constraint_reasons
@@ -26,6 +26,7 @@ from vcdebug.explain.questions.victims import (
     node_victim_words,
     victim_funnels,
 )
+from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey

@@ -14,11 +14,12 @@ from vcdebug.explain.decisions.votes import (
     victim_choice,
     victim_choice_before,
 )
-from vcdebug.explain.job_view import ExplainSubject, NotFoundError, find_subject, view_of
+from vcdebug.explain.job_view import ExplainSubject, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import OrderComparison, OrderStep, order_of, pop_kind, sibling_pops
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.unread_settings import lost_pod_facts
+from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.framework.subject import candidates_in

@@ -25,8 +25,9 @@ from vcdebug.explain.component_reports import (
     failure_of,
     known_report,
 )
-from vcdebug.explain.job_view import OPERATORS, ExplainSubject, ungrouped_pods, unmade_workloads
+from vcdebug.explain.job_view import OPERATORS, ExplainSubject
 from vcdebug.explain.plugins.resourcequota import quota_that_ended
+from vcdebug.explain.subject_names import ungrouped_pods, unmade_workloads
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod, PodIdentity

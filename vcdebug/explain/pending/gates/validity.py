@@ -22,11 +22,12 @@ from vcdebug.explain.answer import (
 )
 from vcdebug.explain.component_reports import PodFailure, controller_fault, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
-from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, ungrouped_pods, workloads_of
+from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
 from vcdebug.explain.pending.gates.admission import format_fit, is_of_volcano_job
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quotas, next_pod_amounts, unstated_amounts
+from vcdebug.explain.subject_names import ungrouped_pods
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key

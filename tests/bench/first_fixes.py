@@ -16,7 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot

@@ -15,7 +15,7 @@ from tests.effort import calibration
 from vcdebug.actions import ACTIONS
 from vcdebug.debugger.cursor import steps_inside
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PopEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.framework.registry import registry_for, resolve_reference

@@ -47,7 +47,7 @@ def parse(snapshot: Path, _: Path) -> Figures:
 
 def cycle(snapshot: Path, folder: Path) -> Figures:
     """Seconds of loading, the cycle, answers about every job, and saving the recording."""
-    from vcdebug.explain.pending.explanation import survey_jobs
+    from vcdebug.explain.pending.survey import survey_jobs
     from vcdebug.files.recording_files import save_recording
     from vcdebug.recording.replay import replay_cycle
     from vcdebug.snapshot.loader import load_snapshot

@@ -15,7 +15,8 @@ from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.permission import namespace_role
 from vcdebug.conformance.api_objects import ApiReply, ApiRequest, refusal_reply
 from vcdebug.errors import CaptureError
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.loader import load_snapshot

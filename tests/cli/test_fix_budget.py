@@ -7,7 +7,8 @@ import pytest
 from tests.recorded import BUNDLED, GOLDEN, bundled, golden
 from vcdebug.cli.output import Output
 from vcdebug.cli.reports.fixes import search_fixes
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.whatif.fixes.search import describe_conclusion, search_few_fixes, short_plans
 

@@ -3,7 +3,7 @@
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.cli.reports.surveys import SurveyedSnapshot, Surveys
 from vcdebug.explain.answer import reason_lines
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.grouping import histogram
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.job_names import JobNames

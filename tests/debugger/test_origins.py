@@ -30,7 +30,8 @@ from vcdebug.debugger.figures import (
 )
 from vcdebug.debugger.opening_figures import opening_origin
 from vcdebug.debugger.origins import find_fact, origin_of
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.record import CloseEvent, OpEvent, PredicateEvent, RandomEvent, StatementEvent
 from vcdebug.model.resource import Resource
 from vcdebug.recording.effects import cycle_effects

@@ -10,7 +10,8 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.debugger.test_proposed_fixes import resource_quota
 from tests.debugger.test_remedies import CONF, proven
 from tests.recorded import cases, recorded, user_questions
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.kube.pod_requests import GUARANTEED, pod_qos
 from vcdebug.model.pod import Pod
 from vcdebug.recording.replay import replay_cycle

@@ -10,7 +10,8 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.files.recording_files import open_recording, save_recording
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bench.growth import SHAPES, write
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot

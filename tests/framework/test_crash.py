@@ -9,7 +9,8 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.cli.reports.contents import inspect_snapshot
 from vcdebug.explain.answer import Cause
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.record import PanicEvent
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.replay import replay_cycle

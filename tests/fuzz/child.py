@@ -19,13 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import vcdebug.explain.pending.explanation as explanation
+import vcdebug.explain.pending.survey as survey
 import vcdebug.whatif.fixes.search as search
 import vcdebug.whatif.other_outcomes as other_outcomes
 from tests.fuzz.inputs import Command, FuzzInput
 from tests.own_faults import OWN_FAULTS
 from vcdebug.cli.commands import load_commands
 from vcdebug.cli.main import main
+from vcdebug.explain.pending.explanation import explain_subject
 
 SECONDS: Final = 10
 """Limit of processor time for one command, in seconds."""
@@ -77,7 +78,7 @@ def limit_process() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     signal.signal(signal.SIGPROF, _stop)
     warnings.simplefilter("always", RuntimeWarning)
-    explanation._explain_or_report = explanation.explain_subject
+    survey._explain_or_report = explain_subject
     for module, limit, few in FEWER_REPLAYS:
         setattr(module, limit, few)
 

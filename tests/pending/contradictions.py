@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from vcdebug.explain.answer import Evidence, Explanation, Finding
 from vcdebug.explain.decisions.evictions import planned_evictions
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskStatus

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.pending.situations import CLASSES, PLAIN, WANTED, conf, running
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.questions.holders import find_next_job
 from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.framework.record import CloseEvent

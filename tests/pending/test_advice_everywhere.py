@@ -12,7 +12,7 @@ from tests.recorded import each_case, find_recorded, recorded
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.kube.taints import CONTROL_PLANE_PREFIXES
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle

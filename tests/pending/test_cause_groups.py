@@ -6,8 +6,7 @@ import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.pending.cause_groups import group_by_cause, merge_texts
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import group_by_cause, merge_texts, survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.views.pending import waiting_table
 

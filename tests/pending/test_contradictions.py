@@ -12,7 +12,8 @@ from tests.recorded import BUNDLED, bundled
 from tests.scenarios.question import Question
 from tests.scenarios.questions import QUESTIONS, asked
 from vcdebug.explain.answer import CauseHeadline
-from vcdebug.explain.pending.explanation import Survey, explain_by_name
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import Survey
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle

@@ -8,7 +8,7 @@ import pytest
 from tests.golden.compare import read_trace
 from tests.pending.first_line_claims import CycleReading, false_claims, is_read
 from tests.recorded import each_case, recorded, recorded_path
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 
 FROM_THE_SNAPSHOT = {
     *("larger-than-any-node", "scheduling-gate", "preemption-policy-never", "node-order", "pod-count", "panic"),

@@ -72,8 +72,8 @@ def test_the_kind_may_stand_before_a_name_as_for_kubectl(
         ("podgroup/trainer-0", "no such job or pod"),
         ("pod/serve", "no such job or pod"),
         ("pod/train-9", "did you mean default/train-"),
-        ("queue/default", "is no job and no pod; ask holders queue/default lists its pods"),
-        ("no/n1", "is no job and no pod; ask holders node/n1 lists its pods"),
+        ("queue/default", "is not a job or pod; ask holders queue/default lists its pods"),
+        ("no/n1", "is not a job or pod; ask holders node/n1 lists its pods"),
         ("podgroup/train", "is not unique; one of default/train, ml/train"),
     ],
 )

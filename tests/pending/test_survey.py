@@ -13,14 +13,9 @@ from vcdebug.explain import fit_table
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.explain.pending import explanation as surveys
-from vcdebug.explain.pending.explanation import (
-    SurveyedJob,
-    explain_by_name,
-    explain_subject,
-    survey_by_name,
-    survey_jobs,
-)
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.gates import overrides as what_if
+from vcdebug.explain.pending.survey import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import BUNDLED, GOLDEN, bundled, golden, recorded, recorded_path
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.questions.holders import find_holders
 from vcdebug.framework.record import HookEvent
 from vcdebug.recording.replay import replay_cycle

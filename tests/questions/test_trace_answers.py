@@ -34,7 +34,7 @@ from tests.stepped_reruns import stepped_reruns
 from vcdebug.actions.preempt.topology import TIE_RULES
 from vcdebug.explain.answer import Explanation, QuestionReply
 from vcdebug.explain.decisions.dry_runs import BY_NAME, ONLY_CANDIDATE
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.questions.holders import LIMIT_CAUSES, find_holders, find_next_job
 from vcdebug.explain.questions.nodes import explain_node, explain_refusal
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.record import OpEvent
 from vcdebug.recording.effects import pods_in_view
 from vcdebug.recording.flow_rows import present_branches

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.questions.holders import find_holders
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.trace_schema import write_jsonl

@@ -15,7 +15,7 @@ from vcdebug.cli import snapshots
 from vcdebug.cli.arguments import CACHE_VARIABLE
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.job_view import ExplainSubject
-from vcdebug.explain.pending import explanation
+from vcdebug.explain.pending import explanation, survey
 from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.files import recording_files as kept
 from vcdebug.files.recording_files import RecordingCache, cache_key
@@ -70,7 +70,8 @@ def test_explain_reuses_cached_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         explained.append(subject.job)
         return explain_subject(recording, subject)
 
-    monkeypatch.setattr(explanation, "explain_subject", counted)
+    for module in (explanation, survey):
+        monkeypatch.setattr(module, "explain_subject", counted)
 
     first, second = call(["explain", "preempt-works"]), call(["explain", "preempt-works"])
 
@@ -83,7 +84,7 @@ def test_invalid_cached_survey_is_recomputed() -> None:
     recording.answered["survey"] = "nobody waits"
     opened = open_stored_recording(b"".join(store_recording(recording, "this")), "this")
 
-    assert explanation.survey_jobs(replay_cycle(load_snapshot(SNAPSHOT))) == explanation.survey_jobs(opened)
+    assert survey.survey_jobs(replay_cycle(load_snapshot(SNAPSHOT))) == survey.survey_jobs(opened)
 
 
 @pytest.mark.parametrize("option", [["--set", "conf:actions=allocate"], ["--release", "v1.14.4"], ["--complete"]])

@@ -5,7 +5,8 @@ import pytest
 from tests.builders import cluster as small_cluster
 from tests.builders import node, pod_group, snapshot_from_objects
 from tests.snapshot.manifests import cluster
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.object_checks import completeness_problems, missing_kinds, object_that_counts_pods

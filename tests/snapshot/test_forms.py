@@ -19,7 +19,7 @@ from tests.recorded import recorded, recorded_path
 from tests.snapshot.damage import MEBIBYTE, tar_of, zip_of
 from vcdebug.errors import SnapshotError
 from vcdebug.explain.pending.doubts import doubt_of_input
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.loader import load_snapshot

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import cluster, node, pod_group, pods
 from tests.scenarios.questions import asked
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework.record import Level
 from vcdebug.recording import replay
 from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs, replay_cycle

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun
 from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
-from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.framework import record
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource, deep_equal

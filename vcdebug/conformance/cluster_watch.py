@@ -13,7 +13,7 @@ from vcdebug.conformance import cluster_verification
 from vcdebug.conformance.cycle_outcome import GONE
 from vcdebug.conformance.verdicts import Verification
 from vcdebug.debugger.expectations import MetReason
-from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs
+from vcdebug.explain.pending.survey import SurveyedJob, survey_jobs
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.recording.effects import cycle_effects

@@ -11,7 +11,8 @@ from vcdebug.debugger.breakpoint import find_stops, parse_breakpoint
 from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.errors import VcdebugError, closest_name
 from vcdebug.explain.answer import Cause, Explanation
-from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.recording.effects import Effect, Effects, cycle_effects
 from vcdebug.recording.recording import Recording

@@ -149,9 +149,7 @@ class _SubjectSearch:
             return NotFoundError("no such job or pod", hint, word)
         name = split_kind(word)[1]
         if kind in HOLDER_WORDS:
-            return NotFoundError(
-                "is no job and no pod", f"ask holders {HOLDER_WORDS[kind]}/{name} lists its pods", word
-            )
+            return NotFoundError("is not a job or pod", f"ask holders {HOLDER_WORDS[kind]}/{name} lists its pods", word)
         names = [*(() if kind == "Pod" else map(self._names.name_of, self._groups)), *self._pods]
         tails, tail = {bare_name(key): key for key in names}, bare_name(name)
         similar = (

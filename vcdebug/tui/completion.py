@@ -15,7 +15,7 @@ from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figures import RESOURCE_KINDS, iter_figure_completions
-from vcdebug.explain.pending.cause_groups import list_known_causes
+from vcdebug.explain.pending.survey import list_known_causes
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.sources import list_bundled
 from vcdebug.tui.config import THEME_NAMES

@@ -22,7 +22,7 @@ from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.figures import RESOURCE_KINDS, object_names
-from vcdebug.explain.pending.cause_groups import list_known_causes
+from vcdebug.explain.pending.survey import list_known_causes
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import bare_name
 from vcdebug.tui.config import THEME_NAMES

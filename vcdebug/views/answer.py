@@ -23,7 +23,7 @@ from vcdebug.views.pieces import IDLE, NO, YES, Line, Piece, Style, make_line, m
 from vcdebug.views.table import Table
 
 if TYPE_CHECKING:
-    from vcdebug.explain.pending.explanation import SurveyedJob
+    from vcdebug.explain.pending.survey import SurveyedJob
 
 Role = Literal["sentence", "facts", "group", "release", "other outcomes", "doubt"]
 _STYLES: Final[dict[Role, Style]] = {"sentence": "title", "release": "muted", "other outcomes": "warn", "doubt": "bad"}

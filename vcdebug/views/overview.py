@@ -24,7 +24,7 @@ from vcdebug.views.pieces import ALLOCATED, EVICT, NO, PROBLEM, RESERVED, SOME, 
 from vcdebug.views.table import Row, Table, empty_table, table_columns
 
 if TYPE_CHECKING:
-    from vcdebug.explain.pending.explanation import SurveyedJob
+    from vcdebug.explain.pending.survey import SurveyedJob
 
 
 OVERVIEW_COLUMNS: Final = table_columns("", "~24")
@@ -105,7 +105,7 @@ class OverviewLine(Struct, frozen=True):
 
 def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
     """A line per job or pod that has no node at the end of the cycle, with its cause; evicted pods have own lines."""
-    from vcdebug.explain.pending.explanation import EVICTED_PODS, survey_jobs
+    from vcdebug.explain.pending.survey import EVICTED_PODS, survey_jobs
 
     if not _is_long_survey(recording):
         survey = survey_jobs(recording)
@@ -117,7 +117,7 @@ def iter_pending_lines(recording: Recording) -> Iterator[OverviewLine]:
 
 def _is_long_survey(recording: Recording) -> bool:
     """Whether explaining every job has still to be done and takes long: it reads the events and the pods on nodes."""
-    from vcdebug.explain.pending.explanation import is_surveyed
+    from vcdebug.explain.pending.survey import is_surveyed
 
     return is_large(recording) and not is_surveyed(recording)
 
@@ -208,8 +208,7 @@ def moment_table(recording: Recording, seq: Seq, at_overview: bool, inside: int)
 
 def _first_table(recording: Recording) -> Table:
     """The overview; if many jobs are Pending, their causes and a row that opens the overview."""
-    from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
-    from vcdebug.explain.pending.explanation import survey_jobs
+    from vcdebug.explain.pending.survey import MAX_LISTED_JOBS, survey_jobs
 
     if _is_long_survey(recording):
         announce_long_work(recording, SURVEY_TEXT)

@@ -34,8 +34,7 @@ from vcdebug.views.table import Row, Table, format_table, table_columns
 # Forecasts, trials and questions are many modules, which the first frame, with its answer, does not need.
 if TYPE_CHECKING:
     from vcdebug.explain.answer import NamedQuestion, QuestionReply, ReplySheet
-    from vcdebug.explain.pending.cause_groups import CauseGroup
-    from vcdebug.explain.pending.explanation import Survey, SurveyedJob
+    from vcdebug.explain.pending.survey import CauseGroup, Survey, SurveyedJob
     from vcdebug.whatif.fixes.plan import TriedPlan
     from vcdebug.whatif.fixes.search import FixSearch
 
@@ -134,8 +133,7 @@ def waiting_table(here: DebuggerState, words: str = "") -> Table:
 
     Raises CommandError for a cause that no job has.
     """
-    from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS, group_by_cause
-    from vcdebug.explain.pending.explanation import survey_jobs
+    from vcdebug.explain.pending.survey import MAX_LISTED_JOBS, group_by_cause, survey_jobs
 
     survey, (cause, _, kind) = survey_jobs(here.recording), words.partition(" ")
     groups = group_by_cause(survey)
@@ -157,7 +155,7 @@ def waiting_table(here: DebuggerState, words: str = "") -> Table:
 
 def board_table(survey: Survey) -> Table:
     """A row per cause of Pending jobs; the key of each row is the command that lists its jobs."""
-    from vcdebug.explain.pending.cause_groups import group_by_cause
+    from vcdebug.explain.pending.survey import group_by_cause
 
     rows = [_cause_row(group) for group in group_by_cause(survey)]
     partly = survey.describe_partly()
@@ -258,7 +256,7 @@ def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Tabl
 
 def _first_waiting_pod(recording: Recording) -> TaskKey:
     """The first Pending pod of the first job that the overview lists; empty before the jobs are explained."""
-    from vcdebug.explain.pending.explanation import is_surveyed, survey_jobs
+    from vcdebug.explain.pending.survey import is_surveyed, survey_jobs
 
     if not is_surveyed(recording):
         return ""

@@ -14,7 +14,7 @@ from vcdebug.comparison.cycles import compare_captures
 from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.decisions import queue_figures
-from vcdebug.explain.pending.explanation import SurveyedJob, survey_by_name, survey_jobs
+from vcdebug.explain.pending.survey import SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.gomath import ordered_sum
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.effects import ActionSummary, Effects, cycle_effects, timeline_marks

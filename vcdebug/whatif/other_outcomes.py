@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
 from vcdebug.explain.answer import NO_OTHER_OUTCOMES, Cause, Explanation, Flaw, OtherOutcomes
 from vcdebug.explain.decisions.evictions import evictions_by_preemptor, evictions_by_victim, planned_evictions
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId
 from vcdebug.model.pod_group import INQUEUE

@@ -15,7 +15,8 @@ from vcdebug.debugger.commands import ScriptAnswer, ScriptError, run_line
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation, QuestionReply
-from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.survey import survey_jobs
 from vcdebug.files.report_file import write_here
 from vcdebug.files.text_files import load_notes, save_notes
 from vcdebug.recording.recording import Recording

@@ -11,8 +11,7 @@ from vcdebug.cli.arguments import CachedRecordings
 from vcdebug.cli.batch import BatchResults, PackedSnapshot
 from vcdebug.cli.reports import explanation
 from vcdebug.cli.snapshots import replay_snapshot
-from vcdebug.explain.pending.cause_groups import MAX_LISTED_JOBS
-from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_by_name, survey_jobs
+from vcdebug.explain.pending.survey import MAX_LISTED_JOBS, Survey, SurveyedJob, survey_by_name, survey_jobs
 from vcdebug.grouping import group_by_key
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.snapshot.job_names import JobNames
@@ -121,12 +120,12 @@ def _survey_headline(survey: Survey) -> str:
     if survey.incomplete:
         return f"capture-incomplete: {survey.incomplete}"
     if not survey.jobs:
-        return "not in this snapshot" if survey.named else f"no jobs{survey.place}"
+        return "not in this snapshot" if survey.named else f"no jobs{survey.place_words}"
     waiting, partly = len(survey.unscheduled_jobs), survey.describe_partly()
     rest = f"; {partly}" if partly else ""
     if waiting:
         return f"{waiting} of {survey.count_jobs()} {'is' if waiting == 1 else 'are'} not scheduled{rest}"
-    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs}{survey.place or ' in total'}){rest}"
+    return "scheduled" if survey.named else f"no Pending jobs ({survey.jobs}{survey.place_words or ' in total'}){rest}"
 
 
 def _total_blocks(surveys: Surveys) -> Iterator[Block]:

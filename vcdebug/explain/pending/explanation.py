@@ -1,27 +1,21 @@
 """Why is this job Pending: the last gate that could still have admitted or placed it, and did not."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.amount_text import capitalize_first, count_noun, join_names, verb_for
-from vcdebug.errors import VcdebugError
 from vcdebug.explain import queue_index
 from vcdebug.explain.answer import (
     Advice,
     AdviceHarm,
     Cause,
-    CauseHeadline,
     Evidence,
     Explanation,
     ExplanationStep,
     Finding,
     Flaw,
-    seconds_since,
     sort_by_harm,
     with_flaw,
 )
@@ -30,7 +24,7 @@ from vcdebug.explain.job_view import ExplainSubject, JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending import checklist, unread_settings
 from vcdebug.explain.pending.contradictions import add_contradictions
-from vcdebug.explain.pending.doubts import doubt_of_input, doubts_about, qualify_headline, rejected_conf
+from vcdebug.explain.pending.doubts import doubts_about, qualify_headline, rejected_conf
 from vcdebug.explain.pending.gates import (
     ALREADY_PLACED,
     EVICTION_GATES,
@@ -42,7 +36,7 @@ from vcdebug.explain.pending.gates import (
 from vcdebug.explain.pending.gates.admission import later_rejections
 from vcdebug.explain.pending.gates.eviction import Gate, GateChance
 from vcdebug.explain.pending.gates.eviction.entitlement import NO_FREE_ROOM
-from vcdebug.explain.pending.gates.not_in_session import capture_incomplete, incomplete
+from vcdebug.explain.pending.gates.not_in_session import capture_incomplete
 from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
@@ -59,19 +53,15 @@ from vcdebug.explain.pending.room_takers import (
 )
 from vcdebug.explain.pending.scheduler_fault import with_scheduler_fault
 from vcdebug.explain.plugins.gang import schedulable_facts
-from vcdebug.explain.subject_names import NotFoundError, find_subject
+from vcdebug.explain.subject_names import find_subject
 from vcdebug.framework.quirks import SCORES_DROPPED
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.garbage_collection import collector_paused
-from vcdebug.model.names import QueueName
-from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import SLA
-from vcdebug.recording.cluster_overview import waiting_summary
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.session_closing import crash_change, crash_lines, crash_report
-from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.manifest import key_of, metadata_of, name_of
+from vcdebug.recording.session_closing import crash_change, crash_lines
+from vcdebug.snapshot.manifest import name_of
 
 ROOM_CAUSES = (Cause.MIXED, Cause.POD_COUNT, Cause.NOT_ALLOCATABLE, Cause.NOT_CONFIGURED, Cause.POLICY_NEVER)
 """Causes for which the order of the queue's jobs decides who gets room that becomes free."""
@@ -321,189 +311,3 @@ def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
     evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
     advice = (Advice.for_owner("Raise --max-events and --max-memory."),)
     return view.pending(Cause.CUT_OFF, reason, {}, evidence, advice, state="is not explained")
-
-
-EVICTED_PODS, PENDING_ABOVE_MINIMUM, RESERVED_PLACES = "evicted pods", "Pending pods above minMember", "reserved places"
-
-
-class SurveyedJob(Struct, frozen=True):
-    """One explained job of a survey, with its queue, Pending pods and age."""
-
-    explanation: Explanation
-    queue: QueueName
-    """Empty for a job without a queue."""
-    pending: int
-    """Pods that are Pending when the cycle ends."""
-    age: float | None
-    """Seconds since the job or pod was created; None where the snapshot does not say."""
-
-    @property
-    def lack(self) -> str:
-        """What keeps a scheduled job from running whole, as words after `with`; empty for a job that is Pending."""
-        if not self.explanation.scheduled:
-            return ""
-        if self.pending:
-            return PENDING_ABOVE_MINIMUM
-        return EVICTED_PODS if self.explanation.cause_code == Cause.EVICTED else RESERVED_PLACES
-
-    @property
-    def shown_finding(self) -> Finding:
-        """The finding to show: the dominant one, or for a job with its minimum why its other pods are Pending."""
-        explanation = self.explanation
-        contributing = explanation.contributing if explanation.scheduled and self.pending else ()
-        return contributing[0] if contributing else explanation.dominant
-
-
-class Survey(Struct, frozen=True):
-    """All jobs of one recording; the Pending ones are explained."""
-
-    jobs: int
-    """Number of jobs, including those outside the session and pods without a PodGroup."""
-    explained: tuple[SurveyedJob, ...]
-    problems: int
-    """Number of problems of the input, which may change the answers."""
-    named: bool = False
-    """Whether the survey is about one named job or pod, which is explained even if it was scheduled."""
-    doubt: str = ""
-    """Why any answer may be wrong, such as objects that were read at different times; empty for no doubt."""
-    release: Release = NEWEST
-    """The release that was replayed."""
-    incomplete: str = ""
-    """Kinds that the snapshot lacks and that jobs need."""
-    lone_pods: int = 0
-    """How many of the jobs are pods without a PodGroup."""
-    panic: tuple[str, ...] = ()
-    """The panic that ends the recording, one sentence per line."""
-    namespace: str = ""
-    """The only namespace that counts; empty for all."""
-
-    @property
-    def unscheduled_jobs(self) -> list[SurveyedJob]:
-        """The jobs that stay unscheduled."""
-        return [job for job in self.explained if not job.explanation.scheduled]
-
-    @property
-    def partly_waiting_jobs(self) -> list[SurveyedJob]:
-        """The jobs that have their minimum and still have Pending pods."""
-        placed = [job for job in self.explained if job.explanation.scheduled and not self.named]
-        return [job for job in placed if job.explanation.cause_code != Cause.ADMITTED]
-
-    def count_jobs(self) -> str:
-        """The number of jobs, and how many of them are no job of the session: other texts count without those."""
-        lone = f" (including {count_noun(self.lone_pods, 'pod')} without a PodGroup)" if self.lone_pods else ""
-        return f"{count_noun(self.jobs, 'job')}{lone}{self.place}"
-
-    @property
-    def place(self) -> str:
-        """` in namespace team`; empty for all namespaces."""
-        return f" in namespace {self.namespace}" if self.namespace else ""
-
-    def describe_partly(self) -> str:
-        """The jobs that are scheduled and still lack something: `2 with reserved places, 1 with evicted pods`."""
-        lacks = Counter(job.lack for job in self.partly_waiting_jobs)
-        return ", ".join(f"{count} with {lack}" for lack, count in sorted(lacks.items()))
-
-
-def survey_jobs(
-    recording: Recording,
-    report_progress: Callable[[int, int], object] | None = None,
-    *,
-    detailed: bool = False,
-    namespace: str = "",
-) -> Survey:
-    """Every job with missing pods after the cycle, by name; `report_progress(done, total)` reports progress.
-
-    Explaining hundreds of jobs takes seconds, so the recording caches the result, and what no list of jobs shows is
-    left out unless `detailed`. With a namespace, only its jobs count.
-    """
-    name = f"{'detailed survey' if detailed else 'survey'}{f' of {namespace}' if namespace else ''}"
-    survey = recording.answered.get(name)
-    if not isinstance(survey, Survey):
-        # Explaining allocates many long-lived objects; a garbage collection in between would free nothing.
-        with collector_paused():
-            survey = recording.answered[name] = _build_survey(
-                recording, report_progress or (lambda *_: None), detailed=detailed, namespace=namespace
-            )
-    return survey
-
-
-def is_surveyed(recording: Recording) -> bool:
-    """Whether the result of survey_jobs is cached."""
-    return "survey" in recording.answered
-
-
-def _build_survey(
-    recording: Recording, report_progress: Callable[[int, int], object], *, detailed: bool, namespace: str
-) -> Survey:
-    summary, session = waiting_summary(recording), recording.session.jobs
-    by_pod, by_job = partial(ExplainSubject, "", detailed=detailed), partial(ExplainSubject, detailed=detailed)
-    # Jobs of PodGroups, of pods whose PodGroup is missing, and Pending pods of this scheduler without a PodGroup.
-    lone_pods, jobs = (
-        [one for one in names if not namespace or one.startswith(f"{namespace}/")]
-        for names in (summary.pods_without_job, summary.jobs)
-    )
-    subjects = sorted([*map(by_pod, lone_pods), *map(by_job, jobs)])
-    unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]
-    surveyed: list[SurveyedJob] = []
-    for subject in unplaced:
-        report_progress(len(surveyed), len(unplaced))
-        surveyed.append(_survey_subject(recording, subject))
-    survey, missing_words = _make_survey(recording, surveyed, named=False), incomplete(recording.snapshot)
-    counts = {"jobs": len(subjects), "lone_pods": len(lone_pods)}
-    return replace(survey, incomplete=missing_words, namespace=namespace, **counts)
-
-
-def _make_survey(recording: Recording, explained: Sequence[SurveyedJob], *, named: bool) -> Survey:
-    """The survey of the explained jobs, with the doubt about the input or about the first job that has one."""
-    doubt = next((job.explanation.doubt for job in explained if job.explanation.doubt), doubt_of_input(recording))
-    problems, release, panic = len(recording.own_problems), recording.snapshot.release, crash_report(recording)
-    return Survey(len(explained), tuple(explained), problems, named=named, doubt=doubt, release=release, panic=panic)
-
-
-def survey_by_name(recording: Recording, word: str) -> Survey:
-    """The survey of the named job or pod, scheduled or not; empty if the name is unknown."""
-    try:
-        subject = find_subject(recording, word)
-    except NotFoundError:
-        return _make_survey(recording, (), named=True)
-    return _make_survey(recording, [_survey_subject(recording, subject)], named=True)
-
-
-def _survey_subject(recording: Recording, subject: ExplainSubject) -> SurveyedJob:
-    explanation = _explain_or_report(recording, subject)
-    info = recording.session.jobs.get(subject.job)
-    name = subject.job or subject.pod or ""
-    if info is None:
-        created = _creations_outside_session(recording).get(name)
-        pending = waiting_summary(recording).pods_without_node.get(name, 0)
-        return SurveyedJob(explanation, "", pending, seconds_since(recording, created))
-    tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
-    pending = len([task for task in tasks if task.status is TaskStatus.PENDING])
-    return SurveyedJob(explanation, info.queue, pending, seconds_since(recording, info.creation_timestamp))
-
-
-@per_recording()
-def _creations_outside_session(recording: Recording) -> dict[str, str]:
-    """creationTimestamp of each PodGroup and pod that no job of the session contains, by name."""
-    groups = {key_of(group): group for group in recording.snapshot.objects_of("PodGroup")}
-    lone_pods = {
-        key_of(pod): pod for pod in recording.snapshot.objects_of("Pod") if key_of(pod) not in recording.owners.jobs
-    }
-    return {name: metadata_of(each).get("creationTimestamp") or "" for name, each in {**lone_pods, **groups}.items()}
-
-
-def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explanation:
-    """The explanation of a subject; if vcdebug raises, one that names the error, so that other jobs are explained."""
-    try:
-        return explain_subject(recording, subject)
-    except (VcdebugError, MemoryError):
-        raise
-    except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
-        name = subject.pod or subject.job
-        reason = f"{type(error).__name__}: {error}; this is a bug in vcdebug"
-        advice = Advice.for_owner(
-            f"Run `vcdebug explain SNAPSHOT {name}` with VCDEBUG_TRACEBACK=1, and report the output."
-        )
-        headline = CauseHeadline(name or "", "cannot be explained", reason)
-        finding = Finding(Cause.FAULT, headline, advice=(advice,))
-        return Explanation(subject.job or name or "", subject.pod, False, finding, advised=(advice,))

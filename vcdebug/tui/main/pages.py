@@ -367,7 +367,7 @@ class ScreenParts:
             self.tools.work.start_work(SURVEY_TEXT, survey)
 
     def _survey_jobs(self, recording: Recording, cause: str, *, opens_only_job: bool) -> CommandReply:
-        from vcdebug.explain.pending.explanation import survey_jobs
+        from vcdebug.explain.pending.survey import survey_jobs
 
         estimate = TimeEstimate(monotonic)
 

@@ -129,7 +129,7 @@ def test_the_engine_iterates_over_no_set() -> None:
 
 
 def test_a_blind_except_is_only_at_the_three_boundaries() -> None:
-    survey = PACKAGE / "explain" / "pending" / "explanation.py"
+    survey = PACKAGE / "explain" / "pending" / "survey.py"
     engine = [source for source in sources(*ENGINE_ROOMS, "capture") if source.path != survey]
     bounds = [source for source in sources("cli", "tui", "explain") if source not in engine]
     inside = [s.where(n) for s in engine for n in blind_handlers(s)]

@@ -23,6 +23,8 @@ HOMES = (
 OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # a kind of operation
     "allocate": ("framework/record.py", "framework/statement.py", "comparison/logs/log_writer.py"),
+    # kubectl's short name of a kind
+    "pdb": ("snapshot/kinds.py",),
     # a field of pods, jobs and queues
     "priority": (
         "model/",

@@ -12,7 +12,7 @@ from tests.recorded import BUNDLED, bundled
 from vcdebug.explain import fit_table
 from vcdebug.explain.answer import Cause, Explanation
 from vcdebug.explain.job_view import ExplainSubject
-from vcdebug.explain.pending import explanation as surveys
+from vcdebug.explain.pending import survey as surveys
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.gates import overrides as what_if
 from vcdebug.explain.pending.survey import SurveyedJob, survey_by_name, survey_jobs

@@ -27,7 +27,7 @@ from vcdebug.explain.questions.victims import (
     victim_funnels,
 )
 from vcdebug.explain.subject_names import NotFoundError, find_subject
-from vcdebug.framework.record import PLACING_OPS, Level, PredicateEvent
+from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, Level, PredicateEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
@@ -60,12 +60,26 @@ def explain_node(recording: Recording, word: str) -> QuestionReply:
         reply = _reply_with_scores(recording, search, other)
     else:
         reply = _reply_without_scores(recording, search)
+    undone_seq = last_operation(recording, pod, len(recording) + 1, UNALLOCATE_OP, UNPIPELINE_OP)
+    if undone_seq > placements:
+        return _reply_about_undone(recording, search, reply, undone_seq)
     lines = (*reply.lines, *_waiting_lines(recording, pod))
     devices = devices_of_pods(recording).get((pod, search.node), ())
     if not devices:
         return structs.replace(reply, lines=lines)
     line = f"It gets {', '.join(devices)}."
     return structs.replace(reply, lines=(*lines, line), data={**reply.data, "devices": list(devices)})
+
+
+def _reply_about_undone(
+    recording: Recording, search: node_choice.PlacementSearch, reply: QuestionReply, undone_seq: Seq
+) -> QuestionReply:
+    """The choice of a node from which the action takes the pod back, in which case the pod is Pending."""
+    sentence = f"{search.pod} is Pending: {search.action} placed it on {search.node}, and rolled that back."
+    choice = reply.sentence.replace(f"{search.pod} is placed on", "It was placed on", 1)
+    lines = (choice, *reply.lines, *explain_subject(recording, find_subject(recording, search.pod)).first_lines)
+    evidence = (*reply.evidence, Evidence(undone_seq, f"the placement on {search.node} is rolled back"))
+    return structs.replace(reply, sentence=sentence, lines=lines, evidence=evidence)
 
 
 def _waiting_lines(recording: Recording, pod: TaskKey) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from vcdebug.amount_text import count_noun, join_names, verb_for
 from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply, ReplySheet, proof_of
 from vcdebug.explain.decisions import dry_runs, evictions
@@ -21,6 +23,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.unread_settings import lost_pod_facts
 from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
+from vcdebug.framework.action import NOT_RUNNING
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.framework.subject import candidates_in
 from vcdebug.grouping import group_by_key
@@ -145,7 +148,8 @@ def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
         action, asker = searches[skips.index(None)]
         return f"{action} looked for victims for {asker}, but not on {_unsearched_words(recording, asker, victim)}."
     (action, asker), skip = searches[0], skips[0]
-    return f"{action} looked for victims for {asker}, but takes no pods {skip.text if skip is not None else ''}."
+    kind = "" if skip is None else f"that are {skip.text}" if skip.rule == NOT_RUNNING else skip.text
+    return f"{action} looked for victims for {asker}, but takes no pods {kind}."
 
 
 def _unsearched_words(recording: Recording, asker: TaskKey, victim: TaskInfo) -> str:
@@ -278,6 +282,13 @@ def explain_victim_choice(recording: Recording, word: str) -> QuestionReply:
     if eviction is None:
         none = f"{pod} is not a victim in this cycle."
         return QuestionReply(none, _spared_lines(recording, pod), data={"pod": pod, "victim": False})
+    reply = _reply_about_victim(recording, eviction)
+    undone = () if eviction.is_carried_out else (f"The plan is rolled back (event {eviction.end}), and the pod stays.",)
+    return replace(reply, lines=(*undone, *reply.lines))
+
+
+def _reply_about_victim(recording: Recording, eviction: evictions.Eviction) -> QuestionReply:
+    pod = eviction.victim
     dry_run_search = dry_runs.dry_run_search_at(recording, eviction.seq)
     if dry_run_search is not None:
         return _reply_of_dry_run(eviction, dry_run_search)

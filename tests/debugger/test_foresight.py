@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
@@ -222,3 +223,17 @@ def test_a_repeat_is_found_from_any_cycle_and_under_other_names() -> None:
     found = find_repeat(cycles.recordings)
     assert found is not None
     assert (3, 5, ("team/a-4",)) == (found.earlier_cycle, found.later_cycle, found.evicted)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_pods_that_the_forecast_binds_end_as_well(ends: bool) -> None:
+    """Nothing runs at first: a job gets the room of the one before it once that has ended, unless that never ends."""
+    first = [pod_group("first", min_member=2), *pods("first", 2, cpu="4")]
+    for each in first[1:] if not ends else ():
+        each["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "web", "uid": "w", "controller": True}]
+    later = pod_group("next")
+    later["metadata"]["creationTimestamp"] = ago(minutes=1)
+    snapshot = at_noon(node("n1", cpu="4"), node("n2", cpu="4"), first, later, pods("next", 1, cpu="4"))
+    found = foreseen(snapshot)
+    assert ends is (("placed", 3600.0) == in_short(found))
+    assert ends is ("once default/first-0, default/first-1 ended" in forecast_reply(found).sentence)

@@ -1,4 +1,4 @@
-"""Advice about every recorded cluster is ordered by harm, and always changes something."""
+"""Advice about every recorded cluster begins with the cause, is ordered by harm, and always changes something."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def faults(recording: Recording) -> list[str]:
 
 
 def of_answer(found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
-    order = [(line.is_risky, line.harm) for line in found.advised]
+    nearest = {line.text for line in found.dominant.advice}
+    order = [(line.is_risky, line.text not in nearest, line.harm) for line in found.advised]
     if order != sorted(order):
         yield f"not by harm: {found.advice_texts}"
     for line in found.advised:

@@ -78,7 +78,9 @@ def test_two_gangs_that_each_lack_pods_wait_for_each_other(missing: int, size: d
     lacks = f"default/other runs 2 of the {2 + missing} pods of its minMember as well and holds room on n2, n3"
     assert f"{lacks}: the gangs wait for each other, and neither starts." == found.dominant.facts[0]
     first = next(iter(proven(snapshot, "default/j")))
-    assert first.startswith("Suspend or delete default/other, which cannot start either")
+    assert first == "Suspend or delete default/other, which cannot start either (ends 2 pods)"
+    assert "Possible deadlock" not in found.full_text
+    assert not any("Nothing has to change" in text for text in found.advice_texts)
 
 
 @pytest.mark.parametrize("minimum", [1, 2])

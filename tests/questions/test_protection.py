@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class, queue
 from tests.pending.test_component_reports import report
 from tests.recorded import bundled
+from vcdebug.explain.decisions.evictions import planned_evictions
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
-from vcdebug.explain.questions.victims import explain_eviction
+from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.explain.subject_names import NotFoundError
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
@@ -205,3 +206,26 @@ def test_of_a_gang_action_an_unneeded_victim_names_the_job_that_asked() -> None:
     (line,) = explain_eviction(bundled("gangpreempt-bundles"), "ml/fixed-0").lines
     assert line.startswith("gangpreempt considered it for ml/big (event ")
     assert line.endswith("no plugin protects it; it was not needed.")
+
+
+@pytest.mark.parametrize(("count", "kept"), [(1, False), (2, True)])
+def test_a_victim_of_a_plan_that_was_rolled_back_is_not_evicted(count: int, kept: bool) -> None:
+    """One of two pods of the gang finds a victim, since the gang of the other candidates has one pod to spare."""
+    old = [pod_group("old", min_member=1, phase="Running"), *pods("old", 2, cpu="2", on="n1")]
+    new = [pod_group("new", min_member=count, priority_class="high"), *pods("new", count, cpu="2", priority=10)]
+    conf = conf_of("priority gang", "predicates", actions="allocate, preempt")
+    recording = replay_cycle(cluster(node("n1", cpu="4"), priority_class("high", 10), old, new, conf=conf))
+    victim = next(one.victim for one in planned_evictions(recording))
+    reply = explain_victim_choice(recording, victim)
+    assert kept is any(line.startswith("The plan is rolled back (event ") for line in reply.lines)
+
+
+@pytest.mark.parametrize("cpu", ["1", "3"])
+def test_a_queue_that_may_not_reclaim_looks_for_no_victims(cpu: str) -> None:
+    own = [pod_group("own", queue="mine", phase="Running"), *pods("own", 1, cpu="2", on="n1")]
+    old = [pod_group("old", phase="Running"), *pods("old", 1, cpu="2", on="n1")]
+    conf = conf_of("gang", "predicates proportion", actions="allocate, reclaim")
+    new = [pod_group("new", queue="mine"), *pods("new", 1, cpu=cpu)]
+    recording = replay_cycle(cluster(node("n1", cpu="4"), queue("mine"), own, old, new, conf=conf))
+    (line,) = explain_victim_choice(recording, "old-0").lines
+    assert line.startswith("reclaim looked for no victims for default/new-0: proportion rejects its queue (event ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
 from typing import Final, Literal, NamedTuple
 
@@ -176,13 +176,15 @@ class Advice(NamedTuple):
         return cls(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
 
 
-def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
-    """Distinct lines, least harmful first and risky ones last; last resorts only if all other lines are risky."""
-    by_text = {line.text: line for line in lines}
+def sort_by_harm(lines: Iterable[Advice], nearest: Collection[Advice] = ()) -> tuple[Advice, ...]:
+    """Distinct lines, the `nearest` first, then least harmful first, and risky ones last; last resorts only if all
+    other lines are risky.
+    """
+    by_text, near_texts = {line.text: line for line in lines}, {line.text for line in nearest}
     advice = [line for line in by_text.values() if not line.last_resort]
     if all(line.is_risky for line in advice):
         advice = list(by_text.values())
-    return tuple(sorted(advice, key=lambda line: (line.is_risky, line.harm)))
+    return tuple(sorted(advice, key=lambda line: (line.is_risky, line.text not in near_texts, line.harm)))
 
 
 StepState = Literal["passed", "failed", "not reached"]

@@ -65,13 +65,10 @@ def run_forecast(
     between = _assumed_interval(recording.snapshot, assumptions)
     course = _run_course(JobCourse(recording, subject, between), assumptions, report)
     run_times = RunTimes(recording.snapshot.now, assumptions.default_run_time, assumptions.stated_run_times)
-    ending_pods = [
-        pod.key
-        for pod in map(Pod, recording.snapshot.objects_of("Pod"))
-        if is_running(pod) and run_times.end_time(pod) is not None
-    ]
+    # Those that the forecast itself binds end too.
+    running = filter(is_running, map(Pod, course.recording.snapshot.objects_of("Pod")))
     # Only if needed: ends of pods are estimates, and a forecast without estimates is more certain.
-    if course.outcome in ("never", "repeats", "unknown") and ending_pods:
+    if course.outcome in ("never", "repeats", "unknown") and any(run_times.end_time(pod) for pod in running):
         with_run_times = JobCourse(recording, subject, structs.replace(between, run_times=run_times))
         course = _run_course(with_run_times, assumptions, report)
         return _build_forecast(subject, course, _assumption_words(assumptions, recording.snapshot), between)

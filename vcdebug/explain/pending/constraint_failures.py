@@ -11,6 +11,7 @@ from vcdebug.explain.fit_table import FitRows
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, label_group, rows_with_devices, tasks_by_domain
 from vcdebug.explain.pending import placement_constraints
+from vcdebug.explain.pending.room_takers import deadlocked_gangs
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.hooks import PREDICATE
@@ -212,7 +213,8 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
     near, job, in_session = fits.nearest_node, fits.view.job, fits.view.session.jobs
     running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
-    if near is None or near.kind != "short" or not running:
+    # Two incomplete gangs are the clearer case, and have a sentence of their own.
+    if near is None or near.kind != "short" or not running or any(deadlocked_gangs(fits)):
         return
     holding = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and task.job != job.uid]
     tasks = [one for one in holding if one.job in in_session and in_session[one.job].count_tasks(TaskStatus.PENDING)]

@@ -127,6 +127,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
         by_cause.setdefault(finding.cause, finding)
     first, *others = by_cause.values()
     turns = queue_index.turn_facts(view, first.cause) if first.cause in ROOM_CAUSES and view.detailed else ()
+    # What has to be repaired does not pass by waiting.
+    turns = tuple(turn for turn in turns if isinstance(turn, str)) if any(a.repairs for a in first.advice) else turns
     # Where an action is missing, the first line says so and a tested fix what it does; which job it helps comes next.
     dominant = first.with_additions(*_iter_additions(view, first.cause))
     ready = view.job.ready_task_num()
@@ -146,7 +148,8 @@ def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explana
     if subject.detailed:
         dominant, steps = _add_reported(view, dominant), checklist.checklist_steps(view)
     dominant = by_cause[first.cause] = add_other_groups(view, dominant)
-    advice = sort_by_harm(line for finding in by_cause.values() for line in finding.advice)
+    # What keeps the job Pending comes before what would also have to change.
+    advice = sort_by_harm((line for finding in by_cause.values() for line in finding.advice), dominant.advice)
     # Where only a change outside the scheduler repairs what is wrong, other changes would help the wrong object.
     advice = tuple(line for line in advice if line.repairs and line.cannot_be_replayed) or advice
     return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, steps)

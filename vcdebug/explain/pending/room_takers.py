@@ -339,7 +339,9 @@ def deadlocked_gangs(fits: NodeFits) -> Iterator[str | Advice]:
     where = f"holds room on {join_names(dict.fromkeys(places), 3)}"
     yield f"{other.uid} {lacks} and {where}: the gangs wait for each other, and neither starts."
     edits = (f"Pod/{task.key}:-" for task in other.tasks.values())
-    words = f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(len(other.tasks), 'pod')})."
+    words = (
+        f"Suspend or delete {other.uid}, which cannot start either (ends {count_noun(other.ready_task_num(), 'pod')})."
+    )
     yield Advice.queue_admin(words, *edits, f"PodGroup/{other.uid}:-").as_repair()
 
 

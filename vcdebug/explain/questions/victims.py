@@ -24,6 +24,7 @@ from vcdebug.explain.pending.unread_settings import lost_pod_facts
 from vcdebug.explain.subject_names import NotFoundError, find_subject
 from vcdebug.explain.victim_candidates import skipped_victim, victim_filter_of
 from vcdebug.framework.action import NOT_RUNNING
+from vcdebug.framework.hooks import PREEMPTIVE
 from vcdebug.framework.record import Level, PopEvent
 from vcdebug.framework.subject import candidates_in
 from vcdebug.grouping import group_by_key
@@ -34,6 +35,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import task_of
 from vcdebug.recording.visits import VICTIM_POINTS
 
+MAX_KEEPING = 2
 MOST_SEARCHES = 50
 """The number of searches for victims in which a pod is looked for."""
 
@@ -134,11 +136,8 @@ def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
     conf = recording.conf
     if not any(conf.facts_of(action).evicts for action in conf.actions):
         return f"None of the actions ({', '.join(conf.actions)}) evicts pods."
-    turns = [
-        (recording.span_tree.name_around(span.first, Level.ACTION), span.name)
-        for span in recording.spans
-        if span.level is Level.TASK
-    ]
+    spans = (span for span in recording.spans if span.level is Level.TASK)
+    turns = [(recording.span_tree.name_around(span.first, Level.ACTION), span.name) for span in spans]
     searches = [turn for turn in dict.fromkeys(turns) if conf.facts_of(turn[0]).evicts_by_pod][:MOST_SEARCHES]
     if not searches:
         return "No action looked for victims."
@@ -146,6 +145,10 @@ def _unasked_sentence(recording: Recording, victim: TaskInfo) -> str:
     skips = [skipped_victim(recording, victim_filter, victim) for victim_filter in filters]
     if None in skips:
         action, asker = searches[skips.index(None)]
+        visits = view_of(recording, find_subject(recording, asker)).visits_of(action)
+        tries = (tried for visit in visits for tried in visit.tries if tried.task == asker)
+        for seq, call in (call for tried in tries for call in tried.refusals(PREEMPTIVE.upstream)):
+            return f"{action} looked for no victims for {asker}: {call.plugin} rejects its queue (event {seq})."
         return f"{action} looked for victims for {asker}, but not on {_unsearched_words(recording, asker, victim)}."
     (action, asker), skip = searches[0], skips[0]
     kind = "" if skip is None else f"that are {skip.text}" if skip.rule == NOT_RUNNING else skip.text
@@ -170,9 +173,6 @@ def _loss_lines(recording: Recording, pod: TaskKey) -> tuple[Sequence[str], Sequ
     if found.cause_code != Cause.EVICTED:
         return (), ()
     return found.dominant.facts, [f"To keep it: {advice.text}" for advice in found.advised[:MAX_KEEPING]]
-
-
-MAX_KEEPING = 2
 
 
 def _preemptor_lines(recording: Recording, eviction: evictions.Eviction) -> tuple[str, ...]:

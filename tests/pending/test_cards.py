@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.builders import node, pod_group
+from tests.builders import node, pod, pod_group
 from tests.releases.shown_devices import asking, cards, held, of_memory, shared_by_memory, sharing
 from tests.releases.shown_npus import holding, npus, of_npus, placing
 from vcdebug.explain.answer import Explanation
@@ -236,3 +236,31 @@ def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_
     assert older.cause_code != "panic" or older.advice_texts[0].startswith(
         "Upgrade Volcano (v1.15.0: #5290), or correct"
     )
+
+
+@pytest.mark.parametrize("running", ["nvidia.com/gpu", "volcano.sh/vgpu-number", "cpu"])
+@pytest.mark.parametrize("asked", ["nvidia.com/gpu", "volcano.sh/vgpu-number"])
+def test_cards_that_a_node_has_as_two_resources_are_said_to_be_counted_apart(asked: str, running: str) -> None:
+    host = cards()
+    for key in ("capacity", "allocatable"):
+        host["status"][key] = {**host["status"][key], "nvidia.com/gpu": "2"}
+    held = {"volcano.sh/vgpu-memory": "100"} if running.startswith("volcano") else {}
+    more = {"volcano.sh/vgpu-memory": "100"} if asked.startswith("volcano") else {}
+    runs = [pod_group("r", phase="Running"), pod("r-0", "r", on="n1", requests={running: "1", **held})]
+    waits = [pod_group("j"), pod("j-0", "j", requests={asked: "1", **more})]
+    for one in (runs[1], waits[1]):
+        (container,) = one["spec"]["containers"]
+        container["resources"]["limits"] = container["resources"]["requests"]
+    found = why(sharing(host, runs, waits))
+    assert found.scheduled
+    apart = f"n1 has cards as {asked} and as {running}, which the scheduler counts apart: r-0 holds {running} there"
+    assert (running not in (asked, "cpu")) is any(fact.startswith(apart) for fact in found.dominant.facts)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_gangs_that_hold_cards_and_lack_more_of_them_are_a_possible_deadlock(waits: bool) -> None:
+    groups = [pod_group(name, min_member=2, phase="Running") for name in ("j", "other")]
+    pods = [held("j-0", "a", group="j", memory=600), held("other-0", "b", group="other", memory=600)]
+    pods += [asking("j-1", memory="900"), *([asking("other-1", "other", memory="900")] if waits else [])]
+    deadlock = "Possible deadlock: n1 is in use by other-0 of default/other; that job and this one (1 running pod)"
+    assert waits is any(fact.startswith(deadlock) for fact in why(sharing(cards(), groups, pods)).dominant.facts)

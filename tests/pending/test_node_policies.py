@@ -185,3 +185,16 @@ def test_an_added_node_follows_the_numa_policy_of_the_one_that_it_copies(reports
     own = [topology("n1", "single-numa-node")] if reports else others
     snapshot = cluster(node("n1", cpu="8"), own, pod_group("j"), waits, conf=NUMA)
     assert reports is ("Add 1 node like n1" not in proven(snapshot, "default/j"))
+
+
+@pytest.mark.parametrize("used", ["1", "4", "6"])
+def test_cpus_that_no_pod_requests_but_a_numatopology_counts_are_said_to_be_possibly_out_of_date(used: str) -> None:
+    listed = topology("n1", "single-numa-node")
+    listed["spec"]["numares"]["cpu"]["allocatable"] = "0-1,4-5"
+    runs = [pod_group("r", phase="Running"), pod("r-0", "r", on="n1", requests={"cpu": used, "memory": "1Gi"})]
+    snapshot = asking("single-numa-node", node("n1", cpu="8"), listed, *runs)
+    for container in snapshot.objects["Pod"][0]["spec"]["containers"]:
+        container["resources"] = {key: {"cpu": "3", "memory": "1Gi"} for key in ("limits", "requests")}
+    facts = " ".join(explained(snapshot).dominant.facts)
+    stale = f"Numatopology n1 counts 4 CPUs as taken, and the pods there request {used} cpu: it can be out of date"
+    assert (used == "1") is (stale in facts)

@@ -303,19 +303,25 @@ def test_a_minimum_that_only_the_owner_of_the_pod_group_states_is_said_to_have_n
 
 
 @pytest.mark.parametrize(
-    ("mode", "count", "release"),
-    [("soft", 1, "v1.12.1"), ("soft", 2, "v1.12.1"), ("hard", 1, "v1.12.1"), ("soft", 1, "master")],
+    ("mode", "count", "release", "what"),
+    [
+        ("soft", 1, "v1.12.1", "node a score for j-0"),
+        ("soft", 2, "v1.12.1", ""),
+        ("hard", 2, "v1.12.1", "HyperNode a score for default/j"),
+        ("hard", 2, "v1.13.0", ""),
+        ("soft", 1, "master", ""),
+    ],
 )
-def test_the_first_pod_of_a_soft_topology_is_said_to_have_no_score_of_hypernodes(
-    mode: str, count: int, release: str
+def test_a_release_that_packs_no_hypernodes_is_said_to_score_none_for_a_new_job(
+    mode: str, count: int, release: str, what: str
 ) -> None:
     hosts = [node(f"n{at}", cpu="4") for at in range(4)]
     domains = [hyper_node("a", 1, nodes=("n0", "n1")), hyper_node("b", 1, nodes=("n2", "n3"))]
     job = pod_group("j", min_member=count, networkTopology={"mode": mode, "highestTierAllowed": 1})
     conf = conf_of("gang", "predicates nodeorder network-topology-aware")
     found = explained(cluster(hosts, domains, job, pods("j", count), conf=conf), release=release)
-    told = (mode, count, release) == ("soft", 1, "v1.12.1")
-    assert told is ("network-topology-aware gave no node a score for j-0" in " ".join(found.dominant.facts))
+    said = [fact for fact in found.dominant.facts if fact.startswith("Plugin network-topology-aware gave no")]
+    assert [what] * bool(what) == [fact.partition(":")[0].partition(" gave no ")[2] for fact in said]
 
 
 @pytest.mark.parametrize("idle", [0, 1, 2])

@@ -12,6 +12,8 @@ from vcdebug.framework.session import Session
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.plugins.usage import MeasuredUsage, Usage
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.settings import read_usage
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "usage"
@@ -290,3 +292,12 @@ def test_the_figures_behind_a_node_are_parts_of_what_was_measured(release: str) 
     load = plugin.node_load(task(ssn, "j-0"), ssn.all_rows())
     assert [("cpu", 40.0, 0.4), ("memory", 60.0, 0.6)] == [(one.name, one.percent, one.load) for one in load.loads]
     assert (score(ssn), True) == (load.score, load.is_recent)
+
+
+@pytest.mark.parametrize(
+    ("load", "fault"), [(-5035.9, "is negative (-5035.9 %): check the query of the metrics"), (0, "")]
+)
+def test_a_negative_load_is_an_input_problem_and_is_replayed_as_it_is(load: float, fault: str) -> None:
+    report = ProblemReport()
+    assert load == read_usage("usage.json", {"n1": measured(load)}, report)["n1"]["cpu"]["10m"]
+    assert [fault] * bool(fault) == [problem.what for problem in report.all_problems()]

@@ -130,3 +130,13 @@ def test_a_condition_may_name_the_workload() -> None:
     names = job_names(bound_snapshot())
     assert 'job == "default/train-u1"' == names.to_ids('job == "default/train"')
     assert 'job == "default/train"' == names.in_text('job == "default/train-u1"')
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_pod_that_owns_the_pod_group_of_others_does_not_lend_it_its_name(own: bool) -> None:
+    """The executors of a Spark driver: the driver's name stands for the driver's own PodGroup."""
+    (driver,) = pods("podgroup-9a" if not own else "podgroup-drv", 1, prefix="pi-driver")
+    names = names_of(
+        owned_group("podgroup-drv", owner("Pod", "pi-driver-0", version="v1")), pod_group("podgroup-9a"), driver
+    )
+    assert ("default/pi-driver-0" if own else "default/podgroup-drv") == names.name_of("default/podgroup-drv")

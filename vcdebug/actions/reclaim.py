@@ -20,12 +20,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.scheduling import (
-    RECLAIM_ASKS_ALLOCATABLE,
-    RECLAIM_BEYOND_STARVING,
-    RECLAIM_EVICTS_BEFORE_TEST,
-    RECLAIM_SHARED_STATEMENT,
-)
+from vcdebug.releases import scheduling
 
 EVICTION_REASON = "reclaim"
 NEVER_POLICY = "Never"
@@ -46,8 +41,8 @@ class Reclaim(Action):
 
     def execute(self, ssn: Session) -> None:
         """Pop queues; the first turn of a queue visits all of its jobs. Upstream: actions/reclaim.Execute."""
-        self._shares_statement = ssn.release.has_older_form(RECLAIM_SHARED_STATEMENT)
-        self._evicts_first = ssn.release.has_older_form(RECLAIM_EVICTS_BEFORE_TEST)
+        self._shares_statement = ssn.release.has_older_form(scheduling.RECLAIM_SHARED_STATEMENT)
+        self._evicts_first = ssn.release.has_older_form(scheduling.RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
         starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
@@ -182,7 +177,9 @@ class ReclaimAtOnce(Action):
         """Give each queue a turn of one task. Upstream: actions/reclaim.Execute."""
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        self._wants_more = has_pending if ssn.release.has_older_form(RECLAIM_BEYOND_STARVING) else is_starving
+        self._wants_more = (
+            has_pending if ssn.release.has_older_form(scheduling.RECLAIM_BEYOND_STARVING) else is_starving
+        )
         starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}), self._wants_more)
         while starving.queues:
             queue = starving.queues.pop()
@@ -224,7 +221,7 @@ def has_pending(_ssn: Session, job: JobInfo) -> bool:
 
 
 def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
-    asks_room = ssn.release.has_older_form(RECLAIM_ASKS_ALLOCATABLE)
+    asks_room = ssn.release.has_older_form(scheduling.RECLAIM_ASKS_ALLOCATABLE)
     if asks_room and not ssn.ask_plugins(hooks.ALLOCATABLE, queue, task):
         return False
     if not ssn.ask_plugins(hooks.PREEMPTIVE, queue, [task]):

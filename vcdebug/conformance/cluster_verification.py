@@ -13,14 +13,7 @@ from vcdebug.capture import CaptureOptions, capture_cluster, listing
 from vcdebug.capture.api_client import Api, Transport
 from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.pod_history import decision_stamps, is_evicted, iter_reported_evictions
-from vcdebug.conformance.cycle_outcome import (
-    GONE,
-    CycleOutcome,
-    group_status,
-    is_new_status,
-    note_pod_status,
-    predicted_outcome,
-)
+from vcdebug.conformance import cycle_outcome
 from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler, ignore_progress
 from vcdebug.conformance.object_store import key_of
 from vcdebug.conformance.verdicts import UNCLEAR, JobVerdict, Verification, find_differences, job_lookup, judge_jobs
@@ -205,8 +198,8 @@ def _wait_for_scheduler(before: Snapshot, reader: ClusterReader, patience: Patie
 def _has_decided(before: Snapshot, objects: Mapping[str, list[Manifest]], evicted: Collection[str] = ()) -> bool:
     """Whether the scheduler has written something; a missing pod may have ended or been deleted by a client."""
     outcome = outcome_between(before, replace(before, objects={**before.objects, **objects}), evicted)
-    outcome.evicted = {pod: how for pod, how in outcome.evicted.items() if how != GONE}
-    return outcome != CycleOutcome()
+    outcome.evicted = {pod: how for pod, how in outcome.evicted.items() if how != cycle_outcome.GONE}
+    return outcome != cycle_outcome.CycleOutcome()
 
 
 def _find_windows(
@@ -275,14 +268,18 @@ def judge_captures(
     """
     observed = outcome_between(before, after, evicted)
     followed = follow_scheduler(before, observed, cycles=MAX_CYCLES)
-    confirmed = {pod: how for pod, how in observed.evicted.items() if how != GONE}
+    confirmed = {pod: how for pod, how in observed.evicted.items() if how != cycle_outcome.GONE}
     expected = {**followed.outcome.evicted, **confirmed}
     changes = foreign_changes(before, after, expected)
     # Changes by other clients until the scheduler acted; some may be undone again in the second capture.
     polled = replace(before, objects={**before.objects, "Pod": list(meanwhile)})
     early = list(_iter_changed_pods(before, polled, expected)) if meanwhile else []
     judged = judge_jobs(followed.recording, followed.differences, followed.said_elsewhere)
-    victims = {pod: how for pod, how in observed.evicted.items() if how != GONE or pod in followed.outcome.evicted}
+    victims = {
+        pod: how
+        for pod, how in observed.evicted.items()
+        if how != cycle_outcome.GONE or pod in followed.outcome.evicted
+    }
     return Verification(
         followed.recording,
         followed.outcome,
@@ -315,12 +312,12 @@ def _excuse_overtaken(
     if not (changes or early) or not any(verdict.verdict_word == "differs" for verdict in judged):
         return judged
     # A busy cluster changes all the time: only changes that alter a job's decision count for the job.
-    predicted, job_of = predicted_outcome(recording), job_lookup(recording)
+    predicted, job_of = cycle_outcome.predicted_outcome(recording), job_lookup(recording)
 
     def jobs_affected(foreign: Iterable[ForeignChange]) -> set[JobId]:
         """The jobs whose decisions change if the replay starts with these changes."""
         with disposing(replay_cycle(_with_changes(recording.snapshot, after, foreign), reuse_from=recording)) as other:
-            differences = find_differences(predicted, predicted_outcome(other), job_of)
+            differences = find_differences(predicted, cycle_outcome.predicted_outcome(other), job_of)
             return {item.job for item in differences if item.is_decision}
 
     alone = [(change, jobs_affected([change])) for change in changes[:MAX_CHANGES]]
@@ -386,31 +383,31 @@ DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
 """Kind → function that returns the parts which affect decisions and which no scheduler writes."""
 
 
-def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
+def outcome_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> cycle_outcome.CycleOutcome:
     """The scheduler's outcome between two captures; `evicted` are UIDs of pods whose eviction was seen."""
-    outcome = CycleOutcome()
+    outcome = cycle_outcome.CycleOutcome()
     # A pod of the same name with another uid is a new one: its controller has replaced the old one.
     later = {(key, _uid_of(pod)): pod for key, pod in _by_key(after, "Pod").items()}
     for key, pod in _by_key(before, "Pod").items():
         later_pod = later.get((key, _uid_of(pod)))
         if later_pod is None or _starts_terminating(pod, later_pod):
             if not _is_terminating(pod) and (later_pod is None or is_evicted(later_pod)):
-                outcome.evicted[key] = "" if later_pod is not None or _uid_of(pod) in evicted else GONE
+                outcome.evicted[key] = "" if later_pod is not None or _uid_of(pod) in evicted else cycle_outcome.GONE
         else:
             _note_pod(outcome, key, pod, later_pod)
     groups = _by_key(after, "PodGroup")
     for key, group in _by_key(before, "PodGroup").items():
-        if key in groups and is_new_status(PodGroup(group), PodGroup(groups[key])):
-            outcome.groups[key] = group_status(PodGroup(groups[key]))
+        if key in groups and cycle_outcome.is_new_status(PodGroup(group), PodGroup(groups[key])):
+            outcome.groups[key] = cycle_outcome.group_status(PodGroup(groups[key]))
     return outcome
 
 
-def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Manifest) -> None:
+def _note_pod(outcome: cycle_outcome.CycleOutcome, key: TaskKey, before: Manifest, after: Manifest) -> None:
     bound_to = Pod(after).node_name
     if bound_to and not Pod(before).node_name:
         outcome.bound[key] = bound_to
     else:
-        note_pod_status(outcome, key, before, after)
+        cycle_outcome.note_pod_status(outcome, key, before, after)
 
 
 def terminating_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:

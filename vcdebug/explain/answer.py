@@ -9,15 +9,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from vcdebug.amount_text import (
-    count_noun,
-    format_age,
-    format_resource,
-    is_counted,
-    join_names,
-    listed_dimensions,
-    value_in_units,
-)
+from vcdebug import amount_text
 from vcdebug.errors import VcdebugError
 from vcdebug.gotime import parse_time
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -92,7 +84,7 @@ def seconds_since(recording: Recording, created: str | None) -> float | None:
 
 def age_text(seconds: float | None) -> str:
     """An age in words, a dash where it is unknown."""
-    return "–" if seconds is None else format_age(seconds)
+    return "–" if seconds is None else amount_text.format_age(seconds)
 
 
 class AdviceHarm(IntEnum):
@@ -172,7 +164,7 @@ class Advice(NamedTuple):
     @classmethod
     def add_nodes(cls, request: Resource | None = None) -> Advice:
         """Last-resort advice to add a node that has the request free."""
-        size = f" with {format_resource(request)} free" if request is not None else ""
+        size = f" with {amount_text.format_resource(request)} free" if request is not None else ""
         return cls(f"Add a node{size}.", AdviceHarm.CLUSTER, last_resort=True)
 
 
@@ -267,7 +259,7 @@ MAX_LINE_LENGTH: Final = 160
 
 def required_pods(minimum: int) -> str:
     """`4 pods that minMember requires`."""
-    return f"{count_noun(minimum, 'pod')} that minMember requires"
+    return f"{amount_text.count_noun(minimum, 'pod')} that minMember requires"
 
 
 def first_that_fits(headlines: Sequence[CauseHeadline]) -> CauseHeadline:
@@ -399,18 +391,20 @@ class Explanation(Struct, frozen=True):
 
 def amount_numbers(prefix: str, resource: Resource, names: Iterable[str] | None = None) -> dict[str, Number]:
     """`prefix.cpu` → amount in cores, bytes or pieces, for each dimension that a text about the resource lists."""
-    return {f"{prefix}.{name}": amount_number(name, value) for name, value in listed_dimensions(resource, names)}
+    return {
+        f"{prefix}.{name}": amount_number(name, value) for name, value in amount_text.listed_dimensions(resource, names)
+    }
 
 
 def amount_number(name: str, value: float) -> Number:
     """An amount in cores, bytes, pods, volumes or the resource's own unit."""
     if name == MEMORY:
         unit = "bytes"
-    elif is_counted(name):
+    elif amount_text.is_counted(name):
         unit = "pods" if name == PODS else "volumes"
     else:
         unit = "cores" if name == CPU else name
-    return Number(value_in_units(name, value), unit)
+    return Number(amount_text.value_in_units(name, value), unit)
 
 
 _COUNT_UNITS: Final = {
@@ -428,7 +422,10 @@ def counts(values: Mapping[str, int]) -> dict[str, Number]:
 
 def reason_lines(entries: Iterable[tuple[str, Sequence[str]]], noun: str = "pod") -> tuple[str, ...]:
     """One line per reason, with some of the pods or nodes: `3 nodes: Insufficient cpu  (cpu-01, cpu-02, cpu-03)`."""
-    return tuple(f"{count_noun(len(names), noun)}: {reason}  ({join_names(names)})" for reason, names in entries)
+    return tuple(
+        f"{amount_text.count_noun(len(names), noun)}: {reason}  ({amount_text.join_names(names)})"
+        for reason, names in entries
+    )
 
 
 class ReplySheet(Struct, frozen=True):

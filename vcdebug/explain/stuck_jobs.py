@@ -4,17 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from vcdebug import amount_text
 from vcdebug.amount_text import count_noun, format_amounts_apart, join_names
-from vcdebug.explain import queue_index
-from vcdebug.explain.answer import (
-    Advice,
-    Cause,
-    CauseHeadline,
-    Finding,
-    amount_numbers,
-    counts,
-    first_that_fits,
-    rejection_evidence,
-)
+from vcdebug.explain import answer, queue_index
 from vcdebug.explain.job_view import JobView, workloads_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.room_takers import order_words
@@ -95,22 +85,24 @@ def _reserved_texts(recording: Recording, stuck: StuckJobs, names: tuple[str, ..
     return {job.uid: amount_text.format_resource(_reserved_by(recording, job), names) for job in stuck}
 
 
-def _first_stuck_advice(view: JobView, stuck: StuckJobs, *, is_explained: bool) -> tuple[Advice, ...]:
+def _first_stuck_advice(view: JobView, stuck: StuckJobs, *, is_explained: bool) -> tuple[answer.Advice, ...]:
     """What to do about the first of these jobs; empty if the answer already says why it is not placed."""
     leftovers, empty = _leftover_groups(view.recording, stuck), [job.uid for job in stuck if not job.tasks]
     first = stuck[0]
     if leftovers:
-        return (Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}."),)
+        return (answer.Advice.queue_admin(f"Delete Inqueue PodGroups without pods: {join_names(leftovers)}."),)
     if empty:
         owners = f"the controllers of {join_names(empty)}"
-        return (Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log)."),)
+        return (
+            answer.Advice.from_outside(f"Find out why {owners} created no pods yet (quota, webhook, controller log)."),
+        )
     if has_ended(first):
-        return (Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
+        return (answer.Advice.queue_admin(f"Delete PodGroup {first.uid} or its owner, which has ended."),)
     search = f"Find out why {first.uid} is not placed: vcdebug explain SNAPSHOT {first.uid}."
-    return () if is_explained else (Advice.from_outside(search),)
+    return () if is_explained else (answer.Advice.from_outside(search),)
 
 
-def _deletion_advice(view: JobView, job: JobInfo, released: str) -> Advice:
+def _deletion_advice(view: JobView, job: JobInfo, released: str) -> answer.Advice:
     """Delete a PodGroup with its Pending pods, which it does not own; or its owner, which would make it again."""
     pods = [task.key for task in job.tasks.values() if task.status is TaskStatus.PENDING]
     with_pods = f" and its {f'{len(pods)} Pending pods' if len(pods) > 1 else 'Pending pod'}" if pods else ""
@@ -118,7 +110,7 @@ def _deletion_advice(view: JobView, job: JobInfo, released: str) -> Advice:
     is_made = maker and not job.pod_group.is_made_for_pods()
     what = f"{maker} with its PodGroup {job.uid}" if is_made else f"PodGroup {job.uid}"
     words = f"Delete {what}{with_pods}; this releases {released}."
-    return Advice.queue_admin(words, f"PodGroup/{job.uid}:-", *(f"Pod/{pod}:-" for pod in pods))
+    return answer.Advice.queue_admin(words, f"PodGroup/{job.uid}:-", *(f"Pod/{pod}:-" for pod in pods))
 
 
 @per_recording(most=8)
@@ -148,7 +140,7 @@ def stuck_jobs_finding(
     lines: tuple[str, ...],
     limit: Resource,
     limit_words: str = "",
-) -> Finding:
+) -> answer.Finding:
     """The finding that Inqueue jobs without placed pods reserve the room that the job needs."""
     minimum, reserved = view.job.get_min_resources(), _reserved_amount(view.recording, stuck)
     # Without the dimension pods, which nearly every minimum counts and which no amount depends on.
@@ -160,8 +152,8 @@ def stuck_jobs_finding(
         state = "Inqueue, but all pods have ended"
     held_words = f"{verbs[0]} {state}, and {verbs[1]} {amount_text.format_resource(reserved, names)}"
     listed = [f"{join_names(amounts, shown)} {held_words}{end}" for end in (limit_words, "") for shown in (3, 2, 1)]
-    headlines = [CauseHeadline(view.job.uid, "is not admitted", words) for words in listed]
-    headline = first_that_fits(headlines)
+    headlines = [answer.CauseHeadline(view.job.uid, "is not admitted", words) for words in listed]
+    headline = answer.first_that_fits(headlines)
     without = f"Without {verbs[2]}, {plugin} would admit its minResources of {amount_text.format_resource(minimum)}."
     lasting = bool(hopeless_facts(view, stuck))
     reasons = hopeless_facts(view, stuck, lasting=lasting)
@@ -169,17 +161,17 @@ def stuck_jobs_finding(
     if all(job.priority < view.job.priority for job in stuck):
         facts.append(f"An Inqueue PodGroup keeps what it reserves: the priority of {view.job.uid} changes nothing.")
     numbers = {
-        **amount_numbers("minResources", minimum, names),
-        **amount_numbers("held", reserved, names),
-        **amount_numbers("limit", limit, names),
-        **counts({"jobs.holding": len(stuck)}),
+        **answer.amount_numbers("minResources", minimum, names),
+        **answer.amount_numbers("held", reserved, names),
+        **answer.amount_numbers("limit", limit, names),
+        **answer.counts({"jobs.holding": len(stuck)}),
     }
     is_explained = bool(hopeless_facts(view, stuck[:1], lasting=lasting))
     deletion = _deletion_advice(view, stuck[0], amounts[stuck[0].uid])
     advice = (*_first_stuck_advice(view, stuck, is_explained=is_explained), deletion)
     lines = (*lines, *(f"{uid}: Inqueue, reserves {amount}" for uid, amount in amounts.items()))
-    evidence = rejection_evidence(seq, plugin)
-    return Finding(Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))
+    evidence = answer.rejection_evidence(seq, plugin)
+    return answer.Finding(answer.Cause.HELD_BY_INQUEUE, headline, numbers, evidence, advice, lines, tuple(facts))
 
 
 def hopeless_facts(view: JobView, stuck: StuckJobs, *, lasting: bool = True) -> tuple[str, ...]:

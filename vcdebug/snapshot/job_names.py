@@ -10,7 +10,9 @@ from typing import Final
 from msgspec import Struct, structs
 
 from vcdebug.snapshot.manifest import (
+    GROUP_ANNOTATION,
     JsonObject,
+    annotations_of,
     bare_name,
     key_of,
     metadata_of,
@@ -79,9 +81,12 @@ def job_names(snapshot: Snapshot) -> JobNames:
     groups, owned = snapshot.objects_of("PodGroup"), _OwnerSearch(snapshot)
     chains = {key_of(group): owned.owners_upward(group) for group in groups}
     named = {job: one for job, one in _choose_distinct(chains).items() if one.name != job}
-    pods = dict.fromkeys(map(key_of, snapshot.objects_of("Pod"))) if named else {}
-    # A pod and a PodGroup may have one name, which then says enough.
-    named = {job: one for job, one in named.items() if job not in pods}
+    pods = {
+        key_of(pod): f"{namespace_of(pod)}/{annotations_of(pod).get(GROUP_ANNOTATION)}"
+        for pod in (snapshot.objects_of("Pod") if named else ())
+    }
+    # A pod and a PodGroup may have one name, which then says enough; a pod that owns others stands for its own job.
+    named = {job: one for job, one in named.items() if job not in pods and pods.get(one.name, job) == job}
     others = (*map(name_of, snapshot.objects_of("Node")), *map(name_of, snapshot.objects_of("Queue")))
     used = Counter([*map(_bare, chains), *map(_bare, pods), *others])
     bare = {_bare(job): _bare(one.name) for job, one in named.items() if "-" in job and used[_bare(job)] == 1}

@@ -187,6 +187,9 @@ def _read_metric(value: Any, file: str, path: str, report: ProblemReport) -> Any
     for period, number in value.items():
         if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
             numbers[period] = number
+            if number < 0:
+                fault = f"is negative ({number} %): check the query of the metrics"
+                report.add_problem(fault, "the node's score of usage is above 100", file=file, field=f"{path}.{period}")
         else:
             fault = f"is {describe_value(number)}, not a number"
             report.add_problem(fault, "value ignored", file=file, field=f"{path}.{period}")

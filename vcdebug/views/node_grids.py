@@ -8,14 +8,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, format_number, join_names, short_name
+from vcdebug.explain import predicate_reasons
 from vcdebug.explain.decisions import equations
-from vcdebug.explain.predicate_reasons import (
-    DimensionRoom,
-    candidates_without_room,
-    exhausted_dimensions,
-    first_shortages,
-    reasons_text,
-)
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
@@ -56,9 +50,9 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     verdicts = _node_verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     first = len(bars)
-    roomless = candidates_without_room(recording, seq)
+    roomless = predicate_reasons.candidates_without_room(recording, seq)
 
-    short_of = {} if is_reserved else first_shortages(recording, seq)
+    short_of = {} if is_reserved else predicate_reasons.first_shortages(recording, seq)
 
     def node_row(index: int) -> Row:
         row, code = verdicts[index - first]
@@ -119,8 +113,8 @@ def _iter_short_rows(recording: Recording, seq: Seq) -> Iterator[Row]:
     """A row per dimension that any visited node lacks, whether or not predicates named it."""
     event = recording.event_at(seq)
     assert isinstance(event, PredicateEvent)
-    nodes, roomless = recording.session.nodes, candidates_without_room(recording, seq)
-    for lack in exhausted_dimensions(recording, seq):
+    nodes, roomless = recording.session.nodes, predicate_reasons.candidates_without_room(recording, seq)
+    for lack in predicate_reasons.exhausted_dimensions(recording, seq):
         bar = _count_bar(len(lack.nodes), event.considered)
         name = short_name(lack.dimension)
         most = max(short.available for short in lack.nodes)
@@ -179,7 +173,7 @@ def _node_row(
     if name in short_of:
         dim, available, request = short_of[name]
         shortage = "{} {} < {}".format(short_name(dim), *format_amounts_apart(dim, available, request))
-    words = Piece(reasons_text(statuses)) if code else fit_piece(name in roomless)
+    words = Piece(predicate_reasons.reasons_text(statuses)) if code else fit_piece(name in roomless)
     return Row(name, (Piece(name), mark, crosses, Piece(shortage), words), subject=("node", name))
 
 
@@ -189,7 +183,9 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
     if not isinstance(event, PredicateEvent):
         return None
     if kind == SHORT_OF:
-        short = next((lack for lack in exhausted_dimensions(recording, seq) if lack.dimension == name), None)
+        short = next(
+            (lack for lack in predicate_reasons.exhausted_dimensions(recording, seq) if lack.dimension == name), None
+        )
         return _short_list(recording, seq, event, short) if short is not None else None
     if name == UNTRIED:
         rows = [_list_row(recording.node_names[row], "", None, UNTRIED) for row in _untried_rows(recording, event)]
@@ -206,22 +202,22 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
 
 def _failed_row(recording: Recording, seq: Seq, node: NodeName, code: int) -> Row:
     """The row of a node with the first dimension that it lacks, and all its reasons."""
-    words = reasons_text(recording.reason_table.statuses_of(code))
-    for lack in exhausted_dimensions(recording, seq):
+    words = predicate_reasons.reasons_text(recording.reason_table.statuses_of(code))
+    for lack in predicate_reasons.exhausted_dimensions(recording, seq):
         short = lack.shortage_of(node)
         if short is not None:
             return _list_row(node, lack.dimension, (lack.request, short.available, short.shortage), words)
     return _list_row(node, "", None, words)
 
 
-def _short_list(recording: Recording, seq: Seq, event: PredicateEvent, lack: DimensionRoom) -> Table:
+def _short_list(recording: Recording, seq: Seq, event: PredicateEvent, lack: predicate_reasons.DimensionRoom) -> Table:
     codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
-    row_of, roomless = recording.session.node_table.row_of, candidates_without_room(recording, seq)
+    row_of, roomless = recording.session.node_table.row_of, predicate_reasons.candidates_without_room(recording, seq)
     rows = []
     for short in lack.nodes:
         code = codes.get(row_of[short.node])
         statuses = recording.reason_table.statuses_of(code) if code else ()
-        words = reasons_text(statuses) or fit_piece(short.node in roomless).text
+        words = predicate_reasons.reasons_text(statuses) or fit_piece(short.node in roomless).text
         rows.append(_list_row(short.node, lack.dimension, (lack.request, short.available, short.shortage), words))
     title = f"Short of {short_name(lack.dimension)}: {count_noun(len(rows), 'node')}, the one that lacks least first"
     return Table(title, LIST_COLUMNS, rows)

@@ -23,23 +23,11 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.recording.writes import devices_of_pods
 from vcdebug.snapshot.manifest import bare_name
+from vcdebug.views import pieces
 from vcdebug.views.cell_figures import TASK_HEADS, figure_by_head, node_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import fit_piece
 from vcdebug.views.inside import CHECK_COLUMNS, inside_table, node_checks
-from vcdebug.views.pieces import (
-    LEGEND,
-    NO,
-    SKIPPED,
-    USED,
-    YES,
-    Line,
-    Piece,
-    make_line,
-    muted_lines,
-    muted_piece,
-    node_bar,
-)
 from vcdebug.views.table import MAX_CACHED_TABLES, Column, Row, RowsOnDemand, Table, embed_table, table_columns
 
 BAR_WIDTH, MAX_BARS = 8, 4
@@ -59,7 +47,7 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     rows = _node_rows(recording, recording.timeline.earliest_same_seq(seq))
     heads_by_title = {_head_title(head): head for head in heads}
     figures = partial(node_figure, heads_by_title, columns)
-    head = muted_lines(f"idle/max  {LEGEND}")
+    head = pieces.muted_lines(f"idle/max  {pieces.LEGEND}")
     return Table("Nodes", columns, rows, header=head, current=current, figures=figures)
 
 
@@ -108,21 +96,21 @@ def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
     """A node's row after its last change: most events change one node, and the other rows come from the cache."""
     amounts = recording.timeline.state_at(changed).nodes[name]
     cells = (_node_piece(recording, kind, dim, name, amounts) for kind, dim in _node_heads(recording))
-    return Row(name, (Piece(name, "strong"), *cells), subject=("node", name))
+    return Row(name, (pieces.Piece(name, "strong"), *cells), subject=("node", name))
 
 
-def _node_piece(recording: Recording, kind: str, dim: str, name: NodeName, amounts: NodeAmounts) -> Piece:
+def _node_piece(recording: Recording, kind: str, dim: str, name: NodeName, amounts: NodeAmounts) -> pieces.Piece:
     node = recording.session.nodes[name]
     if kind == IDLE:
         return _idle_piece(dim, amounts.idle, node.allocatable)
     return _bar_piece(node, amounts, dim) if kind == USED_BAR else _optional_piece(recording, kind, name, amounts)
 
 
-def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
+def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> pieces.Piece:
     if not allocatable.get(dim) and not idle.get(dim):
-        return muted_piece("–")
+        return pieces.muted_piece("–")
     text = f"{format_amount(dim, idle.get(dim))}/{format_amount(dim, allocatable.get(dim))}"
-    return Piece(text, "warn" if idle.get(dim) < 0 else "") if idle.get(dim) else muted_piece(text)
+    return pieces.Piece(text, "warn" if idle.get(dim) < 0 else "") if idle.get(dim) else pieces.muted_piece(text)
 
 
 @per_recording()
@@ -133,16 +121,16 @@ def bar_dimensions(recording: Recording) -> Sequence[str]:
     return (contested or dims)[:MAX_BARS]
 
 
-def _bar_piece(node: NodeInfo, amounts: NodeAmounts, dim: str) -> Piece:
-    drawn = node_bar(amounts, node.allocatable, dim, BAR_WIDTH)
-    return Piece(drawn, "accent") if drawn else muted_piece(SKIPPED)
+def _bar_piece(node: NodeInfo, amounts: NodeAmounts, dim: str) -> pieces.Piece:
+    drawn = pieces.node_bar(amounts, node.allocatable, dim, BAR_WIDTH)
+    return pieces.Piece(drawn, "accent") if drawn else pieces.muted_piece(pieces.SKIPPED)
 
 
-def _optional_piece(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> Piece:
+def _optional_piece(recording: Recording, title: str, name: NodeName, amounts: NodeAmounts) -> pieces.Piece:
     if title == REMARKS:
-        return Piece(", ".join(filter(None, (_overfull_text(amounts), node_remarks(recording, name)))), "warn")
+        return pieces.Piece(", ".join(filter(None, (_overfull_text(amounts), node_remarks(recording, name)))), "warn")
     amount_text = short_text_without_pods(amounts.releasing if title == RELEASING else amounts.pipelined)
-    return Piece(amount_text, "warn") if amount_text else muted_piece("–")
+    return pieces.Piece(amount_text, "warn") if amount_text else pieces.muted_piece("–")
 
 
 def node_remarks(recording: Recording, name: NodeName) -> str:
@@ -174,36 +162,36 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     """One node at an event: bars, the event's verdict on it, its tasks, and the jobs that it refused."""
     state = recording.timeline.state_at(seq)
     tasks = [_task_row(recording, key, state, name) for key in state.tasks_on(name)]
-    title = Piece("Tasks on it, and jobs that it refused", "title")
+    title = pieces.Piece("Tasks on it, and jobs that it refused", "title")
     head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name)]
-    head.append(make_line(title, muted_piece(f"  {count_noun(len(tasks), 'task')}")))
+    head.append(pieces.make_line(title, pieces.muted_piece(f"  {count_noun(len(tasks), 'task')}")))
     refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
-    foot = () if refused else muted_lines("it refused no pod in this cycle")
+    foot = () if refused else pieces.muted_lines("it refused no pod in this cycle")
     figures = partial(figure_by_head, TASK, TASK_HEADS, NODE_TASK_COLUMNS)
     return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
 
 
-def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[pieces.Line]:
     node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
     future, dims = amounts.future_idle(), node_dimensions(recording)
     shown_dims = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
     width = max((len(short_name(dim)) for dim in shown_dims), default=0)
     for dim in shown_dims:
-        drawn = node_bar(amounts, node.allocatable, dim, PAGE_BAR_WIDTH)
+        drawn = pieces.node_bar(amounts, node.allocatable, dim, PAGE_BAR_WIDTH)
         words = f"{format_amount(dim, amounts.used.get(dim))} of {format_amount(dim, node.allocatable.get(dim))} used"
-        yield make_line(f"{short_name(dim):<{width}}  ", Piece(drawn, "accent"), f"  {words}")
+        yield pieces.make_line(f"{short_name(dim):<{width}}  ", pieces.Piece(drawn, "accent"), f"  {words}")
         if amounts.releasing.get(dim) or amounts.pipelined.get(dim):
             terms = (future, amounts.idle, amounts.releasing, amounts.pipelined)
             sums = "{} future idle = {} idle + {} releasing − {} pipelined"
             words = sums.format(*(format_amount(dim, term.get(dim)) for term in terms))
-            yield make_line(muted_piece(f"{'':<{width}}  {words}"))
-    yield make_line(muted_piece(LEGEND))
+            yield pieces.make_line(pieces.muted_piece(f"{'':<{width}}  {words}"))
+    yield pieces.make_line(pieces.muted_piece(pieces.LEGEND))
     if remarks := node_remarks(recording, name):
-        yield make_line(Piece(f"! {remarks}", "warn"))
+        yield pieces.make_line(pieces.Piece(f"! {remarks}", "warn"))
     yield ()
 
 
-def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
+def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[pieces.Line]:
     """The event's verdict on the node: checks of predicates, parts of scores."""
     event = recording.event_at(seq)
     if isinstance(event, BestEvent):
@@ -213,7 +201,7 @@ def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterato
     if isinstance(event, PredicateEvent):
         yield _verdict_line(recording, seq, event, name)
         for reason in refusal_reasons(recording, seq, event, name):
-            yield make_line(muted_piece(f"  {reason}"))
+            yield pieces.make_line(pieces.muted_piece(f"  {reason}"))
         yield from embed_table(Table("Checks", CHECK_COLUMNS, node_checks(recording, seq, name)))
         yield from _equation_part(recording, seq, name)
     elif isinstance(event, ScoreEvent):
@@ -221,37 +209,37 @@ def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterato
         yield from embed_table(inside_table(recording, seq, name))
 
 
-def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[Line]:
+def _equation_part(recording: Recording, seq: Seq, name: NodeName) -> list[pieces.Line]:
     equation = equation_at(recording, seq, name)
     return embed_table(equation_table(equation)) if equation is not None else []
 
 
-def _verdict_line(recording: Recording, seq: Seq, event: PredicateEvent, name: NodeName) -> Line:
+def _verdict_line(recording: Recording, seq: Seq, event: PredicateEvent, name: NodeName) -> pieces.Line:
     row, lead = recording.session.node_table.row_of[name], f"predicates for {bare_name(event.task)}: "
     if row in event.feasible.tolist():
         verdict = fit_piece(name in candidates_without_room(recording, seq))
-        return make_line(lead, Piece(f"{YES} {verdict.text}", verdict.style))
+        return pieces.make_line(lead, pieces.Piece(f"{pieces.YES} {verdict.text}", verdict.style))
     failed = event.failed.tolist()
     if row not in failed:
-        return make_line(lead, muted_piece(f"{SKIPPED} not tried"))
+        return pieces.make_line(lead, pieces.muted_piece(f"{pieces.SKIPPED} not tried"))
     statuses = recording.reason_table.statuses_of(int(event.codes[failed.index(row)]))
-    return make_line(lead, Piece(f"{NO} {reasons_text(statuses)}", "bad"))
+    return pieces.make_line(lead, pieces.Piece(f"{pieces.NO} {reasons_text(statuses)}", "bad"))
 
 
 def _task_row(recording: Recording, key: TaskKey, state: ClusterState, node: NodeName) -> Row:
     task, devices = recording.timeline.tasks[key], devices_of_pods(recording).get((key, node), ())
     request = "; ".join((short_text_without_pods(task.resreq), *devices))
     words = (key, state.tasks[key].status.upstream_name, str(task.priority), request)
-    return Row(key, tuple(map(Piece, words)), subject=("task", key))
+    return Row(key, tuple(map(pieces.Piece, words)), subject=("task", key))
 
 
 def _refusal_row(refusal: Refusal) -> Row:
-    tasks = muted_piece(count_noun(len(refusal.tasks), "task"))
+    tasks = pieces.muted_piece(count_noun(len(refusal.tasks), "task"))
     cells = (
-        Piece(f"{NO} {refusal.job}", "bad"),
-        Piece(refusal.action),
+        pieces.Piece(f"{pieces.NO} {refusal.job}", "bad"),
+        pieces.Piece(refusal.action),
         tasks,
-        Piece(f"{refusal.reason} (event {refusal.seq})"),
+        pieces.Piece(f"{refusal.reason} (event {refusal.seq})"),
     )
     return Row(f"refused {refusal.seq} {refusal.reason}", cells, refusal.seq, ("job", refusal.job))
 
@@ -308,7 +296,7 @@ def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "",
     hyper_nodes = recording.session.hyper_nodes
     # Every session has a virtual top HyperNode, also without any in the cluster.
     if all(name == TOP_HYPER_NODE for name in hyper_nodes.by_name):
-        foot = muted_lines("no HyperNodes in the snapshot: all nodes are equally near to each other")
+        foot = pieces.muted_lines("no HyperNodes in the snapshot: all nodes are equally near to each other")
         return Table("HyperNodes", HYPERNODE_COLUMNS, footer=foot)
     places = _topology_places(recording)
     keys = tuple(place.row_key for place in places)
@@ -333,13 +321,13 @@ def _with_pods(row: Row, hyper_nodes: HyperNodes, place: TopologyPlace, sits: di
     """The row with the number of the job's pods at or below this place of the tree."""
     nodes = (place.node,) if place.node else tuple(hyper_nodes.real_nodes.get(place.hyper_node, {}))
     pods = sum(sits.get(node, 0) for node in nodes)  # exact: ints
-    words = f"{USED * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"
-    return row._replace(cells=(*row.cells, Piece(words, "accent" if pods else "muted")))
+    words = f"{pieces.USED * min(pods, MAX_DRAWN_PODS)} {pods}" if pods else "–"
+    return row._replace(cells=(*row.cells, pieces.Piece(words, "accent" if pods else "muted")))
 
 
-def _iter_problem_lines(hyper_nodes: HyperNodes) -> Iterator[Line]:
+def _iter_problem_lines(hyper_nodes: HyperNodes) -> Iterator[pieces.Line]:
     if not hyper_nodes.ready:
-        yield make_line(Piece(f"! the topology is not ready: {hyper_nodes.problem}", "warn"))
+        yield pieces.make_line(pieces.Piece(f"! the topology is not ready: {hyper_nodes.problem}", "warn"))
 
 
 def _place_row(recording: Recording, place: TopologyPlace) -> Row:
@@ -347,9 +335,18 @@ def _place_row(recording: Recording, place: TopologyPlace) -> Row:
     hyper_nodes = recording.session.hyper_nodes
     if place.node:
         exists = place.node in recording.session.nodes
-        name = Piece(f"{indent}{place.node}") if exists else Piece(f"{indent}! {place.node} does not exist", "warn")
-        return Row(place.row_key, (name, Piece(""), Piece("")), subject=("node", place.node if exists else ""))
+        name = (
+            pieces.Piece(f"{indent}{place.node}")
+            if exists
+            else pieces.Piece(f"{indent}! {place.node} does not exist", "warn")
+        )
+        return Row(
+            place.row_key, (name, pieces.Piece(""), pieces.Piece("")), subject=("node", place.node if exists else "")
+        )
     info = hyper_nodes.by_name[place.hyper_node]
     tier = f"{info.tier} {info.tier_name}".rstrip()
     nodes = len(hyper_nodes.real_nodes.get(place.hyper_node, {}))
-    return Row(place.row_key, (Piece(f"{indent}{place.hyper_node}", "strong"), Piece(tier), Piece(str(nodes))))
+    return Row(
+        place.row_key,
+        (pieces.Piece(f"{indent}{place.hyper_node}", "strong"), pieces.Piece(tier), pieces.Piece(str(nodes))),
+    )

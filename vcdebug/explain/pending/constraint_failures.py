@@ -7,7 +7,7 @@ import numpy as np
 from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm
-from vcdebug.explain.fit_table import FitRows
+from vcdebug.explain.fit_table import FitRows, NodeFit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits, label_group, rows_with_devices, tasks_by_domain
 from vcdebug.explain.pending import placement_constraints
@@ -78,6 +78,16 @@ def _untolerated_taints(fits: NodeFits, nodes: FitRows) -> Mapping[taints.Taint,
     pairs = ((taint, nodes.intersect(rows)) for taint, rows in by_taint if not taints.is_tolerated(taint, tolerations))
     kept_off = [(taint, refusing) for taint, refusing in pairs if refusing]
     return dict(sorted(kept_off, key=lambda one: one[1].rows[0]))
+
+
+def _asks_devices(fits: NodeFits, node: NodeName, task: TaskInfo) -> bool:
+    return any(ledger.has_device_request(task.pod) for ledger in fits.view.session.nodes[node].devices.values())
+
+
+def _device_node(fits: NodeFits) -> NodeFit | None:
+    """The first node with devices of the kind that the task asks and does not get; None without one."""
+    nodes = fits.node_fits.intersect(rows_with_devices(fits.view.recording))
+    return next((one for one in nodes if one.kind != "free" and _asks_devices(fits, one.name, fits.task)), None)
 
 
 @per_recording()
@@ -210,13 +220,19 @@ def _shard_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
 
 
 def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Yields failures about incomplete jobs on the nearest node that hold what the task lacks, while they wait too."""
+    """Yields failures about incomplete jobs that hold what the task lacks, while they wait too: on the nearest node, or
+    on one with devices that refuse it.
+    """
     near, job, in_session = fits.nearest_node, fits.view.job, fits.view.session.jobs
+    if near is None or near.kind != "short":
+        near = _device_node(fits)
     running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
     # Two incomplete gangs are the clearer case, and have a sentence of their own.
-    if near is None or near.kind != "short" or not running or any(deadlocked_gangs(fits)):
+    if near is None or not running or any(deadlocked_gangs(fits)):
         return
     holding = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and task.job != job.uid]
+    if near.kind != "short":
+        holding = [task for task in holding if _asks_devices(fits, near.name, task)]
     tasks = [one for one in holding if one.job in in_session and in_session[one.job].count_tasks(TaskStatus.PENDING)]
     their_request = requested_together(fits.view.recording, (task.key for task in tasks))
     if not tasks or not all(their_request.get(name) >= shortage for name, shortage in near.short):

@@ -10,32 +10,12 @@ import numpy as np
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
-from vcdebug.explain.answer import (
-    MAX_LINE_LENGTH,
-    Advice,
-    AdviceHarm,
-    Cause,
-    Evidence,
-    Finding,
-    Flaw,
-    Number,
-    amount_number,
-    amount_numbers,
-    counts,
-    pending_headline,
-    proof_of,
-    reason_lines,
-)
+from vcdebug.explain import answer
 from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.placement_constraints import (
-    NODE_AFFINITY_REASON,
-    UNBOUND_REASONS,
-    find_similar_resource,
-    silent_device_plugins,
-)
 from vcdebug.explain.pending.room_takers import (
     MAX_TAKERS,
     deadlocked_gangs,
@@ -67,7 +47,7 @@ from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 
-def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
+def no_node_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     """The finding for a task that fits no node in this state."""
     if fits.table.is_too_large:
         return _larger_than_any_finding(task, fits)
@@ -78,14 +58,14 @@ def no_node_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     return _mixed_finding(task, fits)
 
 
-def hopeless_finding(task: TaskInfo, fits: NodeFits) -> Finding | None:
+def hopeless_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding | None:
     """The finding if the task would fit no node even without evictable pods; else None."""
     if fits.waiting_nodes or fits.free_nodes:
         return None
     return no_node_finding(task, fits)
 
 
-def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
+def no_best_node_finding(view: JobView, task: TaskInfo) -> answer.Finding | None:
     """The finding if nodes passed the predicates but scoring or placement failed without a reason in the condition."""
     attempts = view.failed_tries(task.key)
     passes = [(seq, event) for attempt in attempts for seq, event in attempt.predicate_passes if len(event.feasible)]
@@ -106,12 +86,14 @@ def no_best_node_finding(view: JobView, task: TaskInfo) -> Finding | None:
     reason = f"scoring failed for {task.name}, which fits {feasible}"
     facts = (*(f"{capitalize_first(text)}." for text in notes), "The pod's condition gives no reason.")
     text = FILTERS_ON if filters_are_off(view.recording.conf) else "Correct what made scoring fail."
-    evidence = (Evidence(seq, f"{feasible} pass; no best node follows"),)
-    numbers = counts({"nodes.feasible": len(event.feasible)})
-    return view.pending(Cause.NODE_ORDER, reason, numbers, evidence, (Advice.cluster_admin(text),), facts=facts)
+    evidence = (answer.Evidence(seq, f"{feasible} pass; no best node follows"),)
+    numbers = answer.counts({"nodes.feasible": len(event.feasible)})
+    return view.pending(
+        answer.Cause.NODE_ORDER, reason, numbers, evidence, (answer.Advice.cluster_admin(text),), facts=facts
+    )
 
 
-SHORTAGES: Final = (Cause.MIXED, Cause.POD_COUNT)
+SHORTAGES: Final = (answer.Cause.MIXED, answer.Cause.POD_COUNT)
 """Causes that say what the nodes lack for a pod."""
 FILTERS_ON = f"{PREDICATES}: set {PREDICATE.switches[0]} to true."
 NEEDS_FILTERS = f"{PREDICATES} refused it: its {PREDICATE.switches[0]} is false, and it needs what its filters keep"
@@ -128,36 +110,36 @@ def _has_volumes_checked_late(view: JobView, task: TaskInfo) -> bool:
     return is_older and bool(task.pod.spec.get("volumes"))
 
 
-def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, node: NodeName) -> Finding:
+def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, node: NodeName) -> answer.Finding:
     """The finding if the chosen node's placement was refused, which the pod's condition does not mention."""
     release, by_volumes = view.recording.snapshot.release, _has_volumes_checked_late(view, task)
     without_filters = filters_are_off(view.recording.conf) and not by_volumes
     reason = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
     reason = NEEDS_FILTERS if without_filters else reason
     facts = (f"{reason}; the pod's condition gives no reason.",)
-    evidence = (Evidence(seq, f"no placement of {task.name} on {node} remains"),)
+    evidence = (answer.Evidence(seq, f"no placement of {task.name} on {node} remains"),)
     text = f"Check that {node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
     text = text if by_volumes else f"Check what {node} lacks for {task.name}."
-    advice = (Advice.cluster_admin(FILTERS_ON) if without_filters else Advice.for_owner(text),)
+    advice = (answer.Advice.cluster_admin(FILTERS_ON) if without_filters else answer.Advice.for_owner(text),)
     verdict = f"{node} was chosen for {task.name} and then refused it"
-    return view.pending(Cause.MIXED, verdict, {}, evidence, advice, facts=facts)
+    return view.pending(answer.Cause.MIXED, verdict, {}, evidence, advice, facts=facts)
 
 
-def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
+def search_evidence(view: JobView, task: TaskInfo) -> tuple[answer.Evidence, ...]:
     """The passes of predicates for the task, one per action; else the state of the nodes at the end of allocate."""
-    by_action: dict[str, Evidence] = {}
+    by_action: dict[str, answer.Evidence] = {}
     for visit in view.job_visits:
         for attempt in (one for one in visit.tries if one.task == task.key):
             for seq, event in attempt.predicate_passes:
                 fit_words = f"{task.name} fits {len(event.feasible)} of {count_noun(event.processed, 'node')}"
-                by_action.setdefault(visit.action, Evidence(seq, f"{visit.action}: {fit_words}"))
+                by_action.setdefault(visit.action, answer.Evidence(seq, f"{visit.action}: {fit_words}"))
             failed = [seq for seq, hook in attempt.task_calls(PRE_PREDICATE.upstream) if hook.result is not None]
             for seq in failed:
                 text = f"{visit.action}: PrePredicate fails for {task.name}"
-                by_action.setdefault(visit.action, Evidence(seq, text))
+                by_action.setdefault(visit.action, answer.Evidence(seq, text))
     if by_action:
         return tuple(sorted(by_action.values()))
-    at_end = proof_of(view.action_ends(ALLOCATE), "the nodes at the end of allocate; no predicate was called")
+    at_end = answer.proof_of(view.action_ends(ALLOCATE), "the nodes at the end of allocate; no predicate was called")
     return at_end or opening_evidence(view.recording, "the nodes when the session opened")
 
 
@@ -165,13 +147,13 @@ def _build_finding(
     fits: NodeFits,
     cause: str,
     reason: str,
-    advice: tuple[Advice, ...],
-    numbers: Mapping[str, Number],
+    advice: tuple[answer.Advice, ...],
+    numbers: Mapping[str, answer.Number],
     facts: Sequence[str] = (),
-    proof: tuple[Evidence, ...] = (),
-) -> Finding:
+    proof: tuple[answer.Evidence, ...] = (),
+) -> answer.Finding:
     """A finding about all nodes, with the searches as proof and the reasons as table."""
-    node_counts = counts(
+    node_counts = answer.counts(
         {
             "nodes": len(fits.node_fits),
             "nodes.unresolvable": len(fits.of_kind("unresolvable")),
@@ -179,7 +161,7 @@ def _build_finding(
             "nodes.short": len(fits.of_kind("short", "pods", "refused")),
         }
     )
-    all_numbers = {**amount_numbers("request", fits.task.init_resreq), **node_counts, **numbers}
+    all_numbers = {**answer.amount_numbers("request", fits.task.init_resreq), **node_counts, **numbers}
     evidence = search_evidence(fits.view, fits.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
     release, snapshot, all_facts = fits.view.recording.snapshot.release, fits.view.recording.snapshot, [*facts]
@@ -187,21 +169,21 @@ def _build_finding(
         names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
         are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
         all_facts += [f"{join_first_names(names, len(names))} {are}."] if names else []
-    lines = reason_lines(fits.reason_histogram, "node")
+    lines = answer.reason_lines(fits.reason_histogram, "node")
     return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, tuple(all_facts))
 
 
-def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
+def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_larger
 
     request, snapshot = task.init_resreq, fits.view.recording.snapshot
     largest = {name: fits.table.largest_node(name) for name, value in request.items() if value > 0}
     exceeded = [name for name, (most, _) in largest.items() if request.get(name) > most]
-    numbers: dict[str, Number] = {}
+    numbers: dict[str, answer.Number] = {}
     for each in exceeded:
-        numbers[f"largest.{each}"] = amount_number(each, largest[each][0])
-        numbers[f"short.{each}"] = amount_number(each, request.get(each) - largest[each][0])
-    facts, repair = [EVICTIONS_CANNOT_HELP], list[Advice]()
+        numbers[f"largest.{each}"] = answer.amount_number(each, largest[each][0])
+        numbers[f"short.{each}"] = answer.amount_number(each, request.get(each) - largest[each][0])
+    facts, repair = [EVICTIONS_CANNOT_HELP], list[answer.Advice]()
     if exceeded:
         facts = [*_request_source(task, snapshot, exceeded[0]), *facts]
         name, (most, node_name) = exceeded[0], largest[exceeded[0]]
@@ -213,15 +195,17 @@ def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> Finding:
             reason = f"{task.name} mounts a volume of {drivers[0]}, and no CSINode lists this driver"
         else:
             reason = f"{task.name} asks {request_text} {name}, and no node in the snapshot provides it"
-            similar, provider = find_similar_resource(fits.view.recording, name, tuple(request.resource_names()))
-            silent = silent_device_plugins(fits.view.recording, name)
+            similar, provider = placement_constraints.find_similar_resource(
+                fits.view.recording, name, tuple(request.resource_names())
+            )
+            silent = placement_constraints.silent_device_plugins(fits.view.recording, name)
             misspelt = [f"Did you mean {similar}, which {provider} provides?"] if similar else []
             facts, repair = [*(one.fact for one in silent), *misspelt, *facts], [one.advice for one in silent]
     else:
         request_text = amount_text.format_resource(request)
         reason = f"no node is large enough for {task.name} ({request_text}) in all resources at once"
     advice = (*repair, *advice_for_larger(snapshot, [name for name in exceeded if largest[name][0] <= 0]))
-    return _build_finding(fits, Cause.LARGER, reason, advice, numbers, facts)
+    return _build_finding(fits, answer.Cause.LARGER, reason, advice, numbers, facts)
 
 
 _ADDED_PARTS: Final = {"sidecar": "its sidecars", "overhead": "the overhead of its RuntimeClass"}
@@ -246,13 +230,15 @@ def _request_source(task: TaskInfo, snapshot: Snapshot, name: str) -> Iterator[s
             yield f"{amount_text.format_named_amount(name, amount_of[kind])} of this is for {purpose}."
 
 
-def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
+def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that fits no node even without evictable pods."""
     from vcdebug.explain.pending.constraint_failures import advice_for_unresolvable, find_constraint_failures
 
     if not room.node_fits:
-        add_nodes = (Advice.add_nodes(task.init_resreq),)
-        return _build_finding(room, Cause.UNRESOLVABLE, f"no node is in the session for {task.name}", add_nodes, {})
+        add_nodes = (answer.Advice.add_nodes(task.init_resreq),)
+        return _build_finding(
+            room, answer.Cause.UNRESOLVABLE, f"no node is in the session for {task.name}", add_nodes, {}
+        )
     failures = find_constraint_failures(room)
     temporary = _is_temporary(room, failures)
     currently, asks = "currently " if temporary else "", f"{task.name}{_too_large_words(task, room)}"
@@ -270,7 +256,7 @@ def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> Finding:
     facts += [f"{task.name} has nodeSelector {labels}."] if labels else []
     facts += [] if temporary else [EVICTIONS_CANNOT_HELP]
     reason, advice = f"{misfit_words}: {format_reasons(room, misfit_words)}", advice_for_unresolvable(room, failures)
-    return _build_finding(room, Cause.UNRESOLVABLE, reason, advice, {}, facts)
+    return _build_finding(room, answer.Cause.UNRESOLVABLE, reason, advice, {}, facts)
 
 
 def _too_large_words(task: TaskInfo, fits: NodeFits) -> str:
@@ -288,7 +274,7 @@ def format_reasons(fits: NodeFits, prefix: str) -> str:
     reasons, text = [(reason.rstrip("."), len(names)) for reason, names in fits.reason_histogram], ""
     if len(reasons) == 1:
         return reasons[0][0]
-    space_left = MAX_LINE_LENGTH - len(str(pending_headline(fits.view.job.uid, f"{prefix}: ")))
+    space_left = answer.MAX_LINE_LENGTH - len(str(answer.pending_headline(fits.view.job.uid, f"{prefix}: ")))
     for shown in range(len(reasons), 0, -1):
         more_nodes = sum(count for _, count in reasons[shown:])  # exact: ints
         text = ", ".join(f"{count} {reason}" for reason, count in reasons[:shown])
@@ -314,14 +300,14 @@ def _is_temporary(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> bool
     reasons = [reason for reason, _ in fits.reason_histogram]
     return (
         any(failure.is_temporary for failure in failures)
-        or any(words in reason.lower() for reason in reasons for words in UNBOUND_REASONS)
+        or any(words in reason.lower() for reason in reasons for words in placement_constraints.UNBOUND_REASONS)
         or are_devices_held(fits)
         # An incomplete or invalid device pool is rewritten by its driver.
         or any(map(ConstraintKind.DEVICE_POOL.is_about, reasons))
     )
 
 
-def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
+def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     crowded = fits.of_kind("pods")
     limits = dict.fromkeys(amount_text.format_amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node, places = crowded[0], count_noun(len(crowded), "node")
@@ -329,25 +315,25 @@ def _pod_count_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     have, reached = ("has", "has reached its") if len(crowded) == 1 else ("have", "have reached their")
     reason = f"{places} {have} room for {task.name} but {reached} pod limit ({' or '.join(limits)})"
     numbers = {
-        "pods.allocatable": amount_number(PODS, node.allocatable.get(PODS)),
-        "pods.free": amount_number(PODS, node.future_idle.get(PODS)),
+        "pods.allocatable": answer.amount_number(PODS, node.allocatable.get(PODS)),
+        "pods.free": answer.amount_number(PODS, node.future_idle.get(PODS)),
     }
-    more = Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods.")
-    advice = (Advice.for_owner("Run fewer small pods."), more)
-    return _build_finding(fits, Cause.POD_COUNT, reason, advice, numbers, [f"{node.name} has {free} free."])
+    more = answer.Advice.cluster_admin("Add nodes, or raise the kubelets' maxPods.")
+    advice = (answer.Advice.for_owner("Run fewer small pods."), more)
+    return _build_finding(fits, answer.Cause.POD_COUNT, reason, advice, numbers, [f"{node.name} has {free} free."])
 
 
-def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
+def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     from vcdebug.explain.pending.constraint_failures import advice_for_mixed, find_constraint_failures
 
     at_end, fits = fits, fits_when_tried(fits)
     is_earlier = fits is not at_end
-    node, numbers = fits.nearest_node, dict[str, Number]()
+    node, numbers = fits.nearest_node, dict[str, answer.Number]()
     short = node.short if node is not None else ()
     if node is not None:
         free = [(name, max(node.future_idle.get(name), 0.0)) for name, _ in short]
-        numbers.update({f"nearest.{name}": amount_number(name, value) for name, value in free})
-        numbers.update({f"short.{name}": amount_number(name, missing) for name, missing in short})
+        numbers.update({f"nearest.{name}": answer.amount_number(name, value) for name, value in free})
+        numbers.update({f"short.{name}": answer.amount_number(name, missing) for name, missing in short})
     reason, facts = _mixed_reason(task, fits, "had" if is_earlier else "has")
     facts += _request_source(task, fits.view.recording.snapshot, short[0][0]) if short else []
     takers = room_takers(fits)
@@ -361,10 +347,10 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> Finding:
     reasons = failure_facts(failures)
     facts += [*reasons[:-1], *filter(None, [" ".join((*reasons[-1:], *_excluded_room(fits)))]), *held]
     advice = (*taker_advice(fits, takers), *advice_for_mixed(fits, failures))
-    when = proof_of(fits.seq if is_earlier else None, f"the nodes when {task.name} was tried")
-    finding = _build_finding(fits, Cause.MIXED, reason, advice, numbers, facts, (*when, *taker_evidence(takers)))
+    when = answer.proof_of(fits.seq if is_earlier else None, f"the nodes when {task.name} was tried")
+    finding = _build_finding(fits, answer.Cause.MIXED, reason, advice, numbers, facts, (*when, *taker_evidence(takers)))
     finding = finding.with_additions(*deadlocked_gangs(fits), *own_users(fits), in_front=True)
-    return finding.with_additions(Flaw.PASSED, *_reserving_advice(fits)) if passing else finding
+    return finding.with_additions(answer.Flaw.PASSED, *_reserving_advice(fits)) if passing else finding
 
 
 def _mixed_reason(task: TaskInfo, fits: NodeFits, has: str) -> tuple[str, list[str]]:
@@ -390,7 +376,7 @@ def _mixed_reason(task: TaskInfo, fits: NodeFits, has: str) -> tuple[str, list[s
     return reason, [f"No {node.short[0][0]} is free{nearest.room.removeprefix(NONE_FREE)}."]
 
 
-def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
+def _reserving_advice(fits: NodeFits) -> Iterator[answer.Advice]:
     """Yields a first step that keeps later jobs from the room, and evicts nothing."""
     node, plugins = fits.nearest_node, fits.view.recording.conf.plugin_names()
     if node is None or not {CAPACITY, PROPORTION} & {*plugins}:
@@ -400,7 +386,9 @@ def _reserving_advice(fits: NodeFits) -> Iterator[Advice]:
     request = amount_text.format_resource(sum_resources(task.init_resreq for task in tasks), names)
     queue = f"a queue of its own with guarantee {request} (spec.deserved at least as much)"
     words = f"Move {fits.view.job.uid} to {queue}: other queues then leave that free, until it is placed."
-    yield Advice.from_outside(words, AdviceHarm.QUEUE).as_first_step("nothing is placed before running pods end")
+    yield answer.Advice.from_outside(words, answer.AdviceHarm.QUEUE).as_first_step(
+        "nothing is placed before running pods end"
+    )
 
 
 NONE_FREE: Final = "none is free"
@@ -468,5 +456,5 @@ def _excluded_room(fits: NodeFits) -> Iterator[str]:
         yield f"{texts[0]} is free on {nodes}; {ENQUEUE} counts it too, as it compares totals only ({limit})."
 
 
-_CHOSEN_REASONS: Final = (NODE_AFFINITY_REASON, "untolerated taint")
+_CHOSEN_REASONS: Final = (placement_constraints.NODE_AFFINITY_REASON, "untolerated taint")
 """Parts of the reasons for which a job's owner or a node's admin keeps a pod off a node."""

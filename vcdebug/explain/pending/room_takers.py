@@ -366,9 +366,9 @@ def nearest_node_words(view: JobView, attempt: TaskTry, visit: JobVisit) -> str:
 
 
 def template_key(task: TaskInfo) -> str:
-    """A text that is equal for pods with equal role, request, selectors, affinity, tolerations and volumes."""
+    """A text that is equal for pods with equal request, selectors, affinity, tolerations and volumes."""
     constraints = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
-    return repr((task.task_role, task.init_resreq, constraints))
+    return repr((task.init_resreq, constraints))
 
 
 def gang_takers(view: JobView, attempt: TaskTry, visit: JobVisit) -> tuple[list[str], tuple[Advice, ...]]:

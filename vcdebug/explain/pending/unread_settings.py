@@ -25,7 +25,8 @@ from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NETWORK_TOPOLOGY_AWA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import DEVICESHARE_SCORE_LOST, VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
-from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD
+from vcdebug.releases.scheduling import GANG_EVICTION, HIGHEST_TIER_NAME_SUBGROUP, NTA_HYPERNODE_SCORE, SOFT_TO_HARD
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES
 from vcdebug.snapshot.manifest import (
     MADE_GROUP_PREFIX,
     WorkloadFacts,
@@ -76,8 +77,7 @@ def _uncounted_limits(view: JobView) -> Iterator[str]:
     """Yields a sentence about limits of the queue on what the job asks and this scheduler leaves out of all amounts."""
     stated = object_in(spec_of(view.queue.manifest).get("capability"))
     uncounted = [name for name in stated if name not in (view.queue.capability or {})]
-    containers = (one for task in view.tasks.values() for one in object_list(task.pod.spec.get("containers")))
-    asked = {name for one in containers for name in object_in(object_in(one.get("resources")).get("limits"))}
+    asked = set().union(*map(_limits_of, view.tasks.values()))
     if names := [name for name in uncounted if name in asked]:
         counted = [name for name in stated if name not in uncounted]
         rest = f"; it counts {join_names(counted)}" if counted else ""
@@ -215,16 +215,51 @@ def soft_rule(recording: Recording) -> str:
     return f"{release.display_name()} tries no HyperNode for all of its pods together ({fixed})"
 
 
-def first_pod_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence about the first pod of a soft topology, whose node no HyperNode decides."""
+def unpacked_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence about the first pod, or the HyperNode, of a topology in releases that pack no HyperNodes."""
     recording, topology = view.recording, object_in(spec_of(view.job.pod_group.manifest).get("networkTopology"))
-    is_scored = NETWORK_TOPOLOGY_AWARE in recording.conf.plugin_names() and topology.get("mode") == "soft"
-    if is_scored and recording.snapshot.release.has_older_form(SOFT_TO_HARD) and len(view.placed_tasks) == 1:
-        rule = "it compares the HyperNode of a node only with that of the job's other pods, and packs none"
-        yield f"Plugin {NETWORK_TOPOLOGY_AWARE} gave no node a score for {view.placed_tasks[0].name}: {rule}."
+    packing = {"soft": SOFT_TO_HARD, "hard": NTA_HYPERNODE_SCORE}.get(str(topology.get("mode")))
+    if packing is None or NETWORK_TOPOLOGY_AWARE not in recording.conf.plugin_names():
+        return
+    of_pod, placed = packing is SOFT_TO_HARD, view.placed_tasks
+    if recording.snapshot.release.has_older_form(packing) and len(placed) == (1 if of_pod else len(view.tasks)) > 0:
+        what = f"node a score for {placed[0].name}" if of_pod else f"HyperNode a score for {view.job.uid}"
+        rule = "it compares HyperNodes only with that of pods that the job already has on nodes, and packs none"
+        since = f"{join_names(packing.fixed_in)}, {packing.pull}"
+        yield f"Plugin {NETWORK_TOPOLOGY_AWARE} gave no {what}: {rule} (fixed in {since})."
 
 
-PLACED_FACTS: Final = (group_facts, uncounted_claims, preference_facts, card_policy_facts, first_pod_facts)
+def shared_card_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if the cards of a placed pod's node are also another resource, which other pods hold."""
+    for task in view.placed_tasks[:1]:
+        node, pair = view.session.nodes.get(task.node_name), ("nvidia.com/gpu", BUILT_IN_NAMES.number)
+        asked = [name for name in pair if name in _limits_of(task)]
+        if node is None or len(asked) != 1:
+            continue
+        (other,) = {*pair} - {*asked}
+        holders = [one.name for one in node.tasks.values() if other in _limits_of(one)]
+        if holders:
+            apart = f"{node.name} has cards as {asked[0]} and as {other}, which the scheduler counts apart"
+            hold = (
+                f"{join_names(holders, 3)} {verb_for(len(holders), 'holds')} {other} there, perhaps of the same cards"
+            )
+            yield f"{apart}: {hold}. Let a node have cards as one of the two only."
+
+
+def _limits_of(task: TaskInfo) -> set[str]:
+    """The resources that the containers of a task state limits or requests of."""
+    stated = (object_in(one.get("resources")) for one in object_list(task.pod.spec.get("containers")))
+    return {name for one in stated for key in ("limits", "requests") for name in object_in(one.get(key))}
+
+
+PLACED_FACTS: Final = (
+    group_facts,
+    uncounted_claims,
+    preference_facts,
+    card_policy_facts,
+    unpacked_facts,
+    shared_card_facts,
+)
 """What nothing compares or checks when a job is placed."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import format_number, join_names
+from vcdebug.amount_text import count_noun, format_named_amount, format_number, join_names
 from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.node_fit import NodeFits
@@ -10,6 +10,7 @@ from vcdebug.explain.plugins import AskedNode, PluginExplainer
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.model.numa import format_cpu_list, set_members
+from vcdebug.model.resource import CPU
 from vcdebug.plugins.numa_aware import STATIC_POLICY, NumaAware, NumaRoom
 
 SCORE_FORMULA = "100 − 100 × NUMA nodes that the CPUs touch / the most on any node, × weight"
@@ -70,7 +71,9 @@ def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     plugin = fits.view.session.plugin_of_class(NumaAware)
     verdicts = ((node.name, plugin.numa_room(fits.task, node.name)) for node in fits.of_kind("unresolvable"))
     refused = [(name, result) for name, result in verdicts if result is not None and result.refusal]
-    for (text, known), names in group_by_key((_failure_words(fits, result), name) for name, result in refused).items():
+    for (text, known), names in group_by_key(
+        (_failure_words(fits, name, result), name) for name, result in refused
+    ).items():
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
         sentence = text.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
         advice = _POLICY_ADVICE if known else Advice.from_outside(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
@@ -83,7 +86,7 @@ _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture t
 _POLICY_ADVICE = Advice.for_owner("Ask for a NUMA policy that kubelets run and have CPUs for, or configure a kubelet.")
 
 
-def _failure_words(fits: NodeFits, verdict: NumaRoom) -> tuple[str, bool]:
+def _failure_words(fits: NodeFits, node: str, verdict: NumaRoom) -> tuple[str, bool]:
     """(sentence with placeholders for the nodes, whether the snapshot has their Numatopology)."""
     if not verdict.numa:
         return "Nothing in the snapshot says which policies {nodes} follow (no Numatopology object)", False
@@ -95,7 +98,20 @@ def _failure_words(fits: NodeFits, verdict: NumaRoom) -> tuple[str, bool]:
     unfit = next((container for container in verdict.containers if container.cpus is None), None)
     free = join_names(f"{(cpus & verdict.free).bit_count()} in NUMA node {numa}" for numa, cpus in verdict.numa.items())
     request = f"Container {unfit.name} asks {unfit.cpu_count} whole CPUs" if unfit is not None else "It asks whole CPUs"
-    return f"{request} under policy {verdict.policy}; free on {{nodes}}: {free}", True
+    return (
+        f"{request} under policy {verdict.policy}; free on {{nodes}}: {free}{_stale_words(fits, node, verdict)}",
+        True,
+    )
+
+
+def _stale_words(fits: NodeFits, node: str, verdict: NumaRoom) -> str:
+    """That more CPUs are counted as taken than all pods of the node request; empty if not."""
+    used = fits.view.session.nodes[node].used.get(CPU)
+    taken = sum((cpus & ~verdict.free & ~verdict.reserved).bit_count() for cpus in verdict.numa.values())
+    if taken * 1000 <= used:
+        return ""
+    counted = f"Numatopology {node} counts {count_noun(taken, 'CPU')} as taken"
+    return f". {counted}, and the pods there request {format_named_amount(CPU, used)}: it can be out of date"
 
 
 EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations, failures=find_numa_failures)

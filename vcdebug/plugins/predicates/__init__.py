@@ -24,22 +24,16 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.predicates import filters
+from vcdebug.plugins.predicates import filters, volume_filters
 from vcdebug.plugins.predicates.prefilter_cache import PreFilterCache
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.static_filters import TEMPLATE_ANNOTATION, EquivalenceCache, StaticFilters
-from vcdebug.plugins.predicates.volume_filters import (
-    DynamicResourcesFilter,
-    NodeVolumeLimitsFilter,
-    VolumeBindingFilter,
-    VolumeZoneFilter,
-)
 from vcdebug.releases import nodes as node_changes
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
 
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
-LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
+LATER_PRE_FILTERS = (volume_filters.NodeVolumeLimitsFilter.name, volume_filters.VolumeZoneFilter.name)
 """Filters that have no PreFilter in older releases; neither has node affinity there."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
@@ -98,8 +92,8 @@ class Predicates(Plugin):
             filters.InterPodAffinityFilter(self.view, listers) if self._filter_enabled("PodAffinity") else None
         )
         reads_volumes = self._filter_enabled("VolumeBinding") and not has_older_form(VOLUMES_AT_ALLOCATION)
-        self._volumes = VolumeBindingFilter(self.view, listers) if reads_volumes else None
-        self._claims = DynamicResourcesFilter(ssn, self.view, listers) if self._claims_on(ssn) else None
+        self._volumes = volume_filters.VolumeBindingFilter(self.view, listers) if reads_volumes else None
+        self._claims = volume_filters.DynamicResourcesFilter(ssn, self.view, listers) if self._claims_on(ssn) else None
         rates = rates_of(self.arguments) if has_older_form(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self.filters = self._build_filters(listers)
@@ -108,7 +102,7 @@ class Predicates(Plugin):
         if self._cache is None and not self._ends_at_first:
             self._prefilter_cache = PreFilterCache(self.view, ssn.reasons, self.stable, self._max_pods, self.filters)
         self._by_filter = [(candidate.name, candidate) for candidate in self.filters]
-        self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
+        self._reserving: tuple[volume_filters.VolumeBindingFilter | volume_filters.DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
         self._unreserving = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
         self._affinity_prepares = self._affinity_on and not has_older_form(node_changes.PREFILTER_REGISTRATIONS)
@@ -130,8 +124,8 @@ class Predicates(Plugin):
         return self._ordered_filters(
             filters.NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
             self._affinity,
-            NodeVolumeLimitsFilter(view, listers) if self._filter_enabled("NodeVolumeLimits") else None,
-            VolumeZoneFilter(view, listers) if self._filter_enabled("VolumeZone") else None,
+            volume_filters.NodeVolumeLimitsFilter(view, listers) if self._filter_enabled("NodeVolumeLimits") else None,
+            volume_filters.VolumeZoneFilter(view, listers) if self._filter_enabled("VolumeZone") else None,
             filters.PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
             self._proportional,
             self._volumes,
@@ -310,7 +304,9 @@ class Predicates(Plugin):
         scores = self._claim_scores(self._claims, task, nodes)
         return NodeScores(scores, ((DRA_PART, scores),))
 
-    def _claim_scores(self, claims: DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows) -> FloatArray:
+    def _claim_scores(
+        self, claims: volume_filters.DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows
+    ) -> FloatArray:
         """Scores by resource claims; raises ScoreError if PreFilter did not run for the pod."""
         state = self._ssn.cycle_state(task)
         if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):

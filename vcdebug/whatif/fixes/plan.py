@@ -86,8 +86,8 @@ class TriedPlan(Struct, frozen=True):
 
     @property
     def is_worth_telling(self) -> bool:
-        """Whether the plan places or admits the job, or corrects what is wrong."""
-        return self.outcome.is_reached or self.outcome.admitted or self.corrects
+        """Whether the plan places or admits the job, or corrects what is wrong at the cost of no other job."""
+        return self.outcome.is_reached or self.outcome.admitted or (self.corrects and not self.outcome.costs)
 
     @property
     def corrects(self) -> bool:

@@ -184,12 +184,10 @@ def tasks_by_meant_role(job: JobInfo) -> dict[str, list[TaskInfo]]:
         return {}
     short = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
     strays = _stray_tasks(job)
-    meant = {role: [one for one in strays if len(short) == 1 or _states_role(one, role)] for role in short}
+    stated = {role: [one for one in strays if role in one.pod.labels.values()] for role in short}
+    by_name = {role: [one for one in strays if f"-{role}-" in f"-{one.name}-"] for role in short}
+    meant = {role: strays if len(short) == 1 else stated[role] or by_name[role] for role in short}
     return meant if all(len(meant[role]) >= count for role, count in short.items()) else {}
-
-
-def _states_role(task: TaskInfo, role: str) -> bool:
-    return role in task.pod.labels.values() or f"-{role}-" in f"-{task.name}-"
 
 
 def _stray_tasks(job: JobInfo) -> list[TaskInfo]:

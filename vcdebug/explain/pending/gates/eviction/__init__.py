@@ -283,7 +283,7 @@ def undone_plan_facts(view: JobView, task: TaskInfo) -> Iterator[str]:
         later = (node for second in tries[at + 1 :] for node in second.nodes if node.task_placed)
         if accepted := next((node.node for node in later if node.node in last_calls and not node.evicted_tasks), None):
             # Upstream's predicates plugin does not put the pod back: its Reserve fails for a pod that runs.
-            uncounted = f"{plugin} no longer answer.counts the pods that {attempt.action} had planned to evict"
+            uncounted = f"{plugin} no longer counts the pods that {attempt.action} had planned to evict"
             second_try = f"A second try without evictions reserved {accepted}, since {uncounted}"
             yield f"{planned}; {plugin} still rejected {task.name} there ({why}). {second_try}."
         else:

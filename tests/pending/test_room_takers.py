@@ -480,3 +480,13 @@ def test_a_pod_of_its_own_gang_that_keeps_another_from_the_node_is_named(by: str
     named = {"podAntiAffinity": "conflicts with j-0 on n0.", "host port": "is already used by j-0 on n0."}[by]
     facts = explained(snapshot).dominant.facts
     assert (hosts == 1) is any(by in fact.replace("Host", "host") and fact.endswith(named) for fact in facts)
+
+
+@pytest.mark.parametrize("first", ["7", "1"])
+def test_a_user_that_holds_what_only_its_init_container_asks_is_said_to(first: str) -> None:
+    (old,) = pods("old", 1, cpu="2", on="n1")
+    old["spec"]["initContainers"] = [{"name": "load", "resources": {"requests": {"cpu": first}}}]
+    objects = [node("n1", cpu="8"), pod_group("old", phase="Running"), old, pod_group("j"), *pods("j", 1, cpu="7")]
+    found = explained(cluster(objects, conf=PLAIN))
+    said = "old-0: its init container load asks 7 cpu; its containers ask 2 in total."
+    assert (first == "7") is (said in found.dominant.facts)

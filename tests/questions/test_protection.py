@@ -16,6 +16,7 @@ from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.questions import QUESTIONS
 from vcdebug.explain.questions.victims import explain_eviction, explain_victim_choice
 from vcdebug.explain.subject_names import NotFoundError
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
@@ -229,3 +230,25 @@ def test_a_queue_that_may_not_reclaim_looks_for_no_victims(cpu: str) -> None:
     recording = replay_cycle(cluster(node("n1", cpu="4"), queue("mine"), own, old, new, conf=conf))
     (line,) = explain_victim_choice(recording, "old-0").lines
     assert line.startswith("reclaim looked for no victims for default/new-0: proportion rejects its queue (event ")
+
+
+def test_reclaim_is_not_said_to_compare_scores_where_another_node_has_a_victim_of_lower_priority() -> None:
+    classes = [priority_class("mid", 5), priority_class("low", 1)]
+    queues = [queue("default"), queue("rich", reclaimable=True)]
+    runs = [
+        each
+        for at, name in enumerate(("mid", "low"), start=1)
+        for each in (
+            pod_group(name, queue="rich", phase="Running", priority_class=name),
+            *pods(name, 2, cpu="1", on=f"n{at}", priority=5 if name == "mid" else 1),
+        )
+    ]
+    poor = [pod_group("poor"), *pods("poor", 1, cpu="1")]
+    objects = [node("n1", cpu="2"), node("n2", cpu="2"), *queues, *classes, *runs, *poor]
+    conf = conf_of("priority gang", "predicates proportion", actions="allocate, reclaim")
+    recording = replay_cycle(cluster(*objects, conf=conf))
+    (victim,) = (one.task for one in cycle_effects(recording).evicted)
+    (milder,) = [line for line in explain_eviction(recording, victim).lines if "would have done as well" in line]
+    assert milder.endswith(
+        "reclaim takes the first node with enough victims, and compares neither scores nor priorities."
+    )

@@ -271,7 +271,8 @@ def failure_of(recording: Recording, pod: Pod) -> PodFailure:
     is_evicted = reason == KUBELET_EVICTED
     foreign = [other for other in mobile if other.scheduler_name not in own and not is_evicted]
     schedulers = join_names(dict.fromkeys(other.scheduler_name for other in foreign))
-    also = f"; {count_noun(len(foreign), 'pod')} of {schedulers} share the node" if foreign else ""
+    share = f"{count_noun(len(foreign), 'pod')} of {schedulers} {verb_for(len(foreign), 'shares')} the node"
+    also = f"; {share}" if foreign else ""
     did = "evicted it, not the scheduler" if is_evicted else f"rejected it after the scheduler had bound it{also}"
     facts = (*facts, f"The kubelet of {pod.node_name} {did}.", *kubelet_count_facts(recording, pod, message))
     alone = "; let one scheduler alone use a node" if foreign else ""

@@ -421,6 +421,8 @@ def milder_nodes_facts(recording: Recording, eviction: Eviction) -> Iterator[str
 
 def _node_order_words(recording: Recording, eviction: Eviction, milder: Iterable[NodeName]) -> str:
     """Why the action chose the eviction's node before these: chance where their scores are equal, else its order."""
+    if recording.conf.facts_of(eviction.action).across_queues:
+        return f"{eviction.action} takes the first node with enough victims, and compares neither scores nor priorities"
     # Imported here, since few answers compare scores.
     from vcdebug.explain.decisions.node_choice import find_search, rank_nodes
 

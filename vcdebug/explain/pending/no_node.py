@@ -9,7 +9,7 @@ import numpy as np
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, verb_for
+from vcdebug.amount_text import capitalize_first, count_noun, join_first_names, join_names, lower_first, verb_for
 from vcdebug.explain import answer
 from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import JobView
@@ -27,6 +27,7 @@ from vcdebug.explain.pending.room_takers import (
     taker_evidence,
     taker_facts,
     user_facts,
+    users_of_node,
 )
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.framework.conf import SchedulerConf
@@ -230,6 +231,17 @@ def _request_source(task: TaskInfo, snapshot: Snapshot, name: str) -> Iterator[s
             yield f"{amount_text.format_named_amount(name, amount_of[kind])} of this is for {purpose}."
 
 
+def _initialised_users(fits: NodeFits) -> Iterator[str]:
+    """Yields why the largest user of the nearest node holds more than its containers ask: for its init container."""
+    near, recording = fits.nearest_node, fits.view.recording
+    place, lacking = (near.name, near.short[:1]) if near is not None else ("", ())
+    for name, _ in lacking:
+        for key, _ in users_of_node(recording, fits.earliest_seq, NodeName(place), name)[:1]:
+            task = recording.timeline.tasks[key]
+            sources = _request_source(task, recording.snapshot, name)
+            yield from (f"{task.name}: {lower_first(one)}" for one in sources if one.startswith("Its init container"))
+
+
 def _unresolvable_finding(task: TaskInfo, room: NodeFits) -> answer.Finding:
     """The finding for a task that fits no node even without evictable pods."""
     from vcdebug.explain.pending.constraint_failures import advice_for_unresolvable, find_constraint_failures
@@ -338,7 +350,7 @@ def _mixed_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
     facts += _request_source(task, fits.view.recording.snapshot, short[0][0]) if short else []
     takers = room_takers(fits)
     passing = [] if takers.tasks else passing_facts(at_end, fits if is_earlier else None)
-    held = (taker_facts(fits, takers) if takers.tasks else passing) or user_facts(fits)
+    held = (taker_facts(fits, takers) if takers.tasks else passing) or [*user_facts(fits), *_initialised_users(fits)]
     # In one line with the nearest node and its users, which together explain why an admitted job fits nowhere.
     if spread := _spread_out_facts(fits):
         facts, held = [" ".join([*facts, *held[:1], *spread])], held[1:]

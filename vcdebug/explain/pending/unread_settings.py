@@ -129,7 +129,8 @@ def uncounted_claims(view: JobView) -> Iterator[str]:
         own = f"plugin capacity limits claims {since}, as deviceclass/NAME ({change.pull})"
         quota = "a ResourceQuota limits them as NAME.deviceclass.resource.k8s.io/devices"
         what = f"{count_noun(len(claims), 'ResourceClaim')} of its pods"
-        yield f"Queue {view.queue.name} limits {join_names(unasked)}, and the {what} do not count: {own}; {quota}."
+        do = "does" if len(claims) == 1 else "do"
+        yield f"Queue {view.queue.name} limits {join_names(unasked)}, and {what} {do} not count: {own}; {quota}."
 
 
 LABEL: Final = "vcdebug.plugins.nodegroup:GROUP_LABEL"

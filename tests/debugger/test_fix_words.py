@@ -262,6 +262,12 @@ STAYS = {"name": "proxy", "restartPolicy": "Always", "resources": {"requests": {
             "j-0, init container fetch: requests.cpu 12 -> 10",
         ),
         (
+            {"initContainers": [ASKS_FIRST], "overhead": {"cpu": "1"}},
+            "13",
+            "1 cpu of this is for the overhead of its RuntimeClass.",
+            "j-0, init container fetch: requests.cpu 12 -> 9",
+        ),
+        (
             {"initContainers": [STAYS]},
             "11",
             "6 cpu of this is for its sidecars.",

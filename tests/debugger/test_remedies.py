@@ -111,9 +111,10 @@ def test_node_repair_comes_before_smaller_requests() -> None:
     assert any("requests.cpu 4 -> 2" in words for words in others)
 
 
-def test_of_many_broken_nodes_as_many_are_repaired_as_the_job_needs_in_few_replays() -> None:
+@pytest.mark.parametrize("count", [2, 4, 30])
+def test_of_broken_nodes_as_many_are_repaired_as_the_gang_needs_in_few_replays(count: int) -> None:
     taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
-    broken = [node(f"b{number}", cpu="4", taints=taints) for number in range(30)]
+    broken = [node(f"b{number}", cpu="4", taints=taints) for number in range(count)]
     for one in broken:
         one["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
     recording = replay_cycle(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.builders import conf_of
+from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.releases import shown_before_1_11 as shown
 from tests.releases.test_before_1_12 import both, closed, evicted, panicked, places
 from vcdebug.explain.pending.explanation import explain_by_name
@@ -111,6 +111,22 @@ def test_a_node_that_is_ignored_is_named() -> None:
     older = replay_cycle(snapshot_at_release(shown.only_node_is_not_ready(), "v1.10.2"))
     finding = explain_by_name(older, "default/j").dominant
     assert "n1 is not ready: v1.10.2 ignores such nodes." in finding.facts
+
+
+@pytest.mark.parametrize("action", ["enqueue", "allocate"])
+@pytest.mark.parametrize("ready", ["True", "False"])
+def test_ignored_nodes_are_named_where_a_gang_lacks_room_or_is_not_admitted(action: str, ready: str) -> None:
+    hosts = [node(name, cpu="4") for name in ("n1", "n2", "n3")]
+    for host in hosts[1:]:
+        host["status"]["conditions"] = [{"type": "Ready", "status": ready}]
+    phase = "Pending" if action == "enqueue" else "Inqueue"
+    group = pod_group("j", min_member=3, phase=phase, min_resources={"cpu": "12"})
+    conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
+    snapshot = cluster(hosts, group, pods("j", 3, cpu="4"), conf=conf)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, "v1.10.2")), "default/j")
+    assert found.scheduled is (ready == "True")
+    ignored = "n2, n3 are not ready: v1.10.2 ignores such nodes."
+    assert (ready == "False") is (ignored in found.dominant.facts)
 
 
 def test_no_queue_root_is_made() -> None:

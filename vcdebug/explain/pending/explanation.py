@@ -41,7 +41,7 @@ from vcdebug.explain.pending.gates.other_groups import add_other_groups
 from vcdebug.explain.pending.gates.placed import HAS_CAUSES, stopping_findings
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
 from vcdebug.explain.pending.gates.validity import SKIP_FACT
-from vcdebug.explain.pending.no_node import SHORTAGES, hopeless_finding
+from vcdebug.explain.pending.no_node import SHORTAGES, hopeless_finding, ignored_node_facts
 from vcdebug.explain.pending.room_takers import (
     HYPER_NODE_ROOMS,
     deadlocked_gangs,
@@ -208,6 +208,8 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
     """Yields facts and advice that go with a cause: jobs admitted instead, minMember."""
     if cause in (Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY):
         yield from _admitted_instead(view)
+    if cause in (*ROOM_CAUSES, Cause.OVERCOMMIT, Cause.GANG_DISCARD, Cause.UNRESOLVABLE, Cause.LARGER):
+        yield from ignored_node_facts(view)
     ready, minimum = view.job.ready_task_num(), view.job.min_available
     if view.unplaced_tasks and ready >= minimum and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
         yield from unread_settings.met_minimum_facts(view, ready)

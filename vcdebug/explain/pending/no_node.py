@@ -165,13 +165,17 @@ def _build_finding(
     all_numbers = {**answer.amount_numbers("request", fits.task.init_resreq), **node_counts, **numbers}
     evidence = search_evidence(fits.view, fits.task)
     all_evidence = tuple(sorted((*evidence, *proof))) if proof else evidence
-    release, snapshot, all_facts = fits.view.recording.snapshot.release, fits.view.recording.snapshot, [*facts]
-    if release.has_older_form(NODE_NOT_READY_ABSENT):
-        names = [name_of(node) for node in snapshot.objects_of("Node") if is_not_ready(node)]
-        are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
-        all_facts += [f"{join_first_names(names, len(names))} {are}."] if names else []
     lines = answer.reason_lines(fits.reason_histogram, "node")
-    return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, tuple(all_facts))
+    return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, tuple(facts))
+
+
+def ignored_node_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence about nodes that an older release leaves out of the session since they are not ready."""
+    release = view.recording.snapshot.release
+    if release.has_older_form(NODE_NOT_READY_ABSENT):
+        names = [name_of(node) for node in view.recording.snapshot.objects_of("Node") if is_not_ready(node)]
+        are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
+        yield from [f"{join_first_names(names, len(names))} {are}."] if names else ()
 
 
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:
@@ -218,15 +222,15 @@ def _request_source(task: TaskInfo, snapshot: Snapshot, name: str) -> Iterator[s
     amount_of = defaultdict[str, float](float)
     for kind, _, amounts in request_parts(task.pod, snapshot.flags):
         amount_of[kind] += amounts.get(name)
-    running = amount_of["container"]
+    running, added = amount_of["container"], dict(_ADDED_PARTS)
     if amount_of["initialisation"] > running + amount_of["sidecar"]:
         first = ((one.get("name"), stated_requests(one)) for one in task.pod.spec["initContainers"])
         asking = {container: Resource.from_list(requests).get(name) for container, requests in first}
         largest = max(asking, key=lambda container: asking[container])
         asked, rest = amount_text.format_amounts_apart(name, asking[largest], running)
         yield f"Its init container {largest} asks {asked} {name}; its containers ask {rest} in total."
-        return
-    for kind, purpose in _ADDED_PARTS.items():
+        del added["sidecar"]
+    for kind, purpose in added.items():
         if amount_of[kind] > 0:
             yield f"{amount_text.format_named_amount(name, amount_of[kind])} of this is for {purpose}."
 

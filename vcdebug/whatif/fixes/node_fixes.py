@@ -86,16 +86,17 @@ def _of_some_nodes(
     note: str,
     kind: fix.FixKind | None,
 ) -> Iterator[fix.Fix]:
-    """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all.
-
-    `note` follows the nodes; its blank `its` becomes "the" for many.
+    """A fix per node; of many nodes, whose trials would take the whole budget, one of growing size for them all. `note`
+    follows the nodes; its blank `its` becomes "the" for many.
     """
     names = list(edits) if len(edits) <= _MAX_SINGLE_NODES else select_useful_nodes(situation, edits)
     if len(names) <= _MAX_SINGLE_NODES:
         for name in names:
             words = f"{verb} node {name}{note.format(its='its')}"
             yield fix.cluster_fix(words, *edits[name], causes=FixCauses.NODE, kind=kind)
-        return
+        # The pods of a gang that no single node has room for may need several of them.
+        if situation.explanation.cause_code != Cause.GANG_DISCARD or len(names) < 2:
+            return
     sizes = [
         fix.FixSize(
             f"{count_noun(count, 'node')}{note.format(its='the')}: {join_names(names[:count], 3)}",

@@ -344,3 +344,16 @@ def test_an_added_node_is_like_one_that_lacks_room_and_not_like_a_larger_one_tha
     full = pods("s", 1, cpu="4", on="small")
     conf = conf_of("priority gang", "predicates", actions="allocate")
     assert "Add 1 node like small" in proven(cluster(hosts, held, full, mine, conf=conf), "default/j")
+
+
+@pytest.mark.parametrize("second", ["4", "8", None])
+def test_a_smaller_request_names_the_container_where_several_ask_the_resource(second: str | None) -> None:
+    (member,) = pods("j", 1, cpu="7")
+    requests = {"cpu": second} if second else {"memory": "1G"}
+    member["spec"]["containers"] += [{"name": "side", "resources": {"requests": requests}}]
+    fixes = proven(
+        cluster(node("n1", cpu="5" if second is None else "10"), pod_group("j"), member, conf=CONF), "default/j"
+    )
+    first = member["spec"]["containers"][0].get("name")
+    named = {"4": f"j-0, container {first}: requests.cpu 7 -> 6", "8": "j-0, container side: requests.cpu 8 -> 3"}
+    assert named.get(second or "", "j-0: requests.cpu 7 -> 5") in fixes

@@ -139,15 +139,10 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
         asking = ((_largest_request(pod, resource), pod) for pod in situation.pending_pods)
         pods_by_request = group_by_key((request, pod) for request, pod in asking if request.amount)
         for (containers, container, present), pods in pods_by_request.items():
-            amount = fix.smaller_amount(resource, present)
-            if amount is None:
+            if (amount := fix.smaller_amount(resource, present)) is None:
                 continue
             subject = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
-            subject += (
-                f", init container {pods[0].spec[containers][container].get('name')}"
-                if containers == fix.INIT_CONTAINERS
-                else ""
-            )
+            subject += _container_words(pods[0], containers, container, resource)
             fields = [
                 (pod, part)
                 for pod in pods
@@ -156,13 +151,17 @@ def _propose_smaller_request_fixes(situation: fix.FixSituation) -> Iterator[fix.
             parts = dict.fromkeys(part for _, part in fields)
             field = f"{' and '.join(parts)} of {resource}" if len(parts) > 1 else f"{''.join(parts)}.{resource}"
             words = f"{subject}: {field} {amount.format_amount(present)} -> {fix.AMOUNT_BLANK}"
-            edits = (
-                f"Pod/{pod.key}:spec.{containers}[{container}].resources.{part}{field_step(resource)}={fix.AMOUNT_BLANK}"
-                for pod, part in fields
-            )
-            aspect = f"request of {present} {resource} in {containers} {container}"
-            kind = fix.FixKind.SMALLER
+            path, end = f"spec.{containers}[{container}].resources", f"{field_step(resource)}={fix.AMOUNT_BLANK}"
+            edits = (f"Pod/{pod.key}:{path}.{part}{end}" for pod, part in fields)
+            kind, aspect = fix.FixKind.SMALLER, f"request of {present} {resource} in {containers} {container}"
             yield fix.job_fix(words, *edits, causes=_SIZE_CAUSES, amount=amount, kind=kind, aspect=aspect)
+
+
+def _container_words(pod: Pod, field: str, position: int, resource: str) -> str:
+    """`, container main`; empty for the only container that asks the resource."""
+    is_only = field != fix.INIT_CONTAINERS and sum(_requested_units(one, resource) > 0 for one in pod.spec[field]) == 1
+    kind, name = "container" if field == "containers" else "init container", pod.spec[field][position].get("name")
+    return "" if is_only else f", {kind} {name}"
 
 
 class _ContainerRequest(NamedTuple):

@@ -68,6 +68,27 @@ def test_help_lists_every_verb(tmp_path: Path) -> None:
     assert [] == [verb.names[0] for verb in list_verbs() if verb.names[0] not in table]
 
 
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("help break", ":break KIND [if CONDITION] [hits == N] [once] [log TEXT]: set a breakpoint (also b)"),
+        ("help p", ":print FIGURE | EXPRESSION: print a value or expression at this event (also p)"),
+        ("help overview", ":overview: Show the overview of the cycle"),
+    ],
+)
+def test_help_says_how_a_command_is_used(line: str, answer: str, tmp_path: Path) -> None:
+    assert answer == steps(tmp_path, line)[0]["text"]
+
+
+def test_a_value_is_printed_with_the_one_before_the_event_and_is_not_watched(tmp_path: Path) -> None:
+    lines = ("goto 107", "p node gpu-a100-01 releasing", "next", "print node gpu-a100-01 releasing", "p seq > 7")
+    answers = steps(tmp_path, *lines, "watch")
+    changed, same, expression = (answers[number]["text"] for number in (1, 3, 4))
+    now = "node gpu-a100-01 releasing: 8 cpu, 60Gi memory, 2 nvidia.com/gpu"
+    assert (f"{now} (before the event: nothing)", now, "seq > 7: yes") == (changed, same, expression)
+    assert "nothing is watched" in "".join(answers[-1]["table"])
+
+
 def test_quit_ends_the_script(tmp_path: Path) -> None:
     assert ["goto 3"] == [step["command"] for step in steps(tmp_path, "goto 3", "quit", "nonsense")]
 
@@ -105,6 +126,8 @@ def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
         ("open x", "open needs the screen"),
         ("panel x", "no panel 'x'"),
         ("explain nope", "nope"),
+        ("help nope", "no command 'nope'"),
+        ("print", "say which value"),
     ],
 )
 def test_the_first_error_ends_it_with_its_line(line: str, says: str, tmp_path: Path) -> None:

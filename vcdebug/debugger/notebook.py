@@ -322,7 +322,7 @@ def normalize_watch(recording: Recording, text: str) -> str:
     """The normalised text of a watch; raises if it can have no value in this recording."""
     if not text.strip():
         raise WatchError(
-            "say what to watch", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
+            "say which value", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
         )
     if names_figure(text):
         return str(parse_figure(recording, _token_words(text)))

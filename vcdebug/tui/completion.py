@@ -54,7 +54,7 @@ def _words_after(verb: str, first_words: str, moment: DebuggerState) -> list[str
     words = first_words.split()[1:]
     if verb == "break":
         return list(_breakpoint_words(words, moment))
-    if verb in ("watch", "last-change"):
+    if verb in ("watch", "print", "last-change"):
         return list(_figure_words(words, moment))
     if verb in ("about", "back-about"):
         return list(SUBJECT_KINDS if not words else _object_names(words[0], moment))
@@ -147,6 +147,7 @@ def _cycle_numbers(moment: DebuggerState) -> list[str]:
 
 _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState], Iterable[str]]]] = {
     "explain": lambda moment: _object_names("job", moment),
+    "help": lambda _: [verb.names[0] for verb in list_verbs()],
     "panel": lambda _: [panel.command_name for panel in PANELS],
     "theme": lambda _: THEME_NAMES,
     "toggle": _breakpoint_numbers,

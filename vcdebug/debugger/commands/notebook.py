@@ -6,7 +6,7 @@ from typing import Final
 from vcdebug.debugger.commands.cycles import goto_closed_bookmark
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.debugger.figures import FIGURE_USAGE, parse_figure
-from vcdebug.debugger.notebook import evaluate_watch
+from vcdebug.debugger.notebook import Watch, evaluate_watch, normalize_watch
 from vcdebug.whatif.branch import BRANCH, ORIGINAL
 
 BREAKPOINT, WATCH, BOOKMARK = "breakpoint's number", "watch's number", "bookmark's number"
@@ -50,6 +50,14 @@ def _add_watch(driver: Driver, argument: str) -> CommandReply | str:
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
     value = evaluate_watch(debugger.recording, debugger.seq, watch).current
     return f"watch {watch.number}: {watch.text}: {value}"
+
+
+def _print_value(driver: Driver, argument: str) -> str:
+    """The value of a figure or an expression at this event and before it, without a watch, like gdb's `print`."""
+    recording = driver.debugger.recording
+    value = evaluate_watch(recording, driver.debugger.seq, Watch(0, normalize_watch(recording, argument)))
+    before = f" (before the event: {value.before})" if value.before not in ("", value.current) else ""
+    return f"{value.watch.text}: {value.current}{before}"
 
 
 def _remove_watch(driver: Driver, argument: str) -> str:
@@ -113,6 +121,7 @@ VERBS: Final = (
     Verb(("condition",), "N [CONDITION]", "Set or remove the condition of a breakpoint", _set_condition),
     Verb(("toggle",), "N", "Enable or disable a breakpoint", _toggle_breakpoint),
     Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete_breakpoint),
+    Verb(("print", "p"), "FIGURE | EXPRESSION", "print a value or expression at this event", _print_value),
     Verb(("watch",), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),
     Verb(("unwatch",), "N | all", "stop watching", _remove_watch),
     Verb(("last-change", "L"), "[FIGURE]", "Go to the last change of a value; repeat for earlier ones", _last_change),

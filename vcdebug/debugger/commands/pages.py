@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import format_count
+from vcdebug.amount_text import format_count, join_names
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
@@ -76,6 +76,19 @@ def _show_source(_: Driver, __: str) -> CommandReply:
     return CommandReply(show="panel", argument="source")
 
 
+def _show_help(_: Driver, argument: str) -> CommandReply | str:
+    """The usage of one command; without a name, all keys and commands."""
+    from vcdebug.debugger.commands import find_verb  # that module reads the groups of commands, of which this is one
+
+    if not argument:
+        return CommandReply(show="help")
+    verb = find_verb(argument.removeprefix(":"))
+    if verb is None:
+        raise CommandError(f"no command {argument!r}", "? lists them")
+    name, *others = verb.names
+    return f":{f'{name} {verb.usage}'.rstrip()}: {verb.help}{f' (also {join_names(others)})' if others else ''}"
+
+
 VERBS: Final = (
     Verb(
         ("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops
@@ -111,6 +124,6 @@ VERBS: Final = (
         ("theme",), "NAME", "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord"
     ),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot"),
-    Verb(("help", "h", "?"), "", "keys and commands"),
+    Verb(("help", "h", "?"), "[COMMAND]", "keys and commands, or the usage of one", _show_help),
     Verb(("quit", "q", "exit"), "", "leave"),
 )

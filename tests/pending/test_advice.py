@@ -36,7 +36,7 @@ def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Exp
 
 def test_a_queue_that_may_have_the_whole_cluster_gains_nothing_by_weight() -> None:
     advice = asked([*FULL, *wanted()]).advice_texts
-    assert "Free 4 cpu on n1." == advice[0]
+    assert "Free 4 cpu on n1." in advice
     assert not any("Add a node" in line for line in advice)
     assert not any("spec.weight" in line for line in advice)
 

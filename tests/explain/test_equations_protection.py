@@ -78,6 +78,8 @@ def test_pdb_names_the_budget_and_what_is_taken_of_it() -> None:
     assert ("web-budget", 1, 0) == found.terms[1].figures
     assert "PodDisruptionBudget web-budget allows 1 disruption; 1 already used in this call" == notes(found)[1]
     assert "PodDisruptionBudget web-budget allows 1 disruption; 2 already used in this call" == notes(found)[2]
+    none_left = the(preemption("pdb", budget("web-budget", 0)), "Preemptable", "pdb")
+    assert "PodDisruptionBudget web-budget allows 0 disruptions" == notes(none_left)[0]
 
 
 def test_equation_of_tdm_names_the_evictions_that_the_budget_allows() -> None:

@@ -129,6 +129,18 @@ def test_ignored_nodes_are_named_where_a_gang_lacks_room_or_is_not_admitted(acti
     assert (ready == "False") is (ignored in found.dominant.facts)
 
 
+@pytest.mark.parametrize(("release", "refused"), [("v1.10.0", True), ("v1.10.2", False)])
+def test_pods_that_the_cache_refuses_to_bind_are_not_said_to_have_a_node(release: str, *, refused: bool) -> None:
+    """Backfill places pods without requests on full nodes; the cache, which counts pods, then refuses them."""
+    others = [pod_group("o", phase="Running"), *pods("o", 1, cpu="1", on="n1")]
+    waiting = [pod_group("j", min_member=1), *pods("j", 1, requests={"cpu": "0"})]
+    conf = conf_of("gang", "predicates nodeorder", actions="allocate, backfill")
+    snapshot = cluster(node("n1", cpu="4", pods="1"), others, waiting, conf=conf)
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    assert "has no Pending pods" not in found.sentence
+    assert refused is ("refuses to bind 1 pod to n1 (short there: pods)" in found.sentence)
+
+
 def test_no_queue_root_is_made() -> None:
     snapshot = shown.has_its_minimum()
     newer, older = (snapshot_at_release(snapshot, name).flags for name in ("v1.11.2", "v1.10.2"))

@@ -19,7 +19,8 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import SHORTAGE_PREFIX, FitErrors
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.pod_group import WAITING_PHASES
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.input_problems import overfull_dimensions
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.visits import JobVisit, NumberedCall, TaskTry, is_rejection, refusals_in
 from vcdebug.releases.scheduling import BACKFILL_ENDS_AT_FAILURE, SUBGROUP_WITHOUT_HARD
@@ -278,6 +279,12 @@ def not_tried_finding(view: JobView) -> Finding:
     """The finding if no action tried the job although it fits a node, or if no pod of it is Pending."""
     task, evidence = view.blocked_task, _last_action_evidence(view, "the last action ends")
     advice = (Advice.for_owner("Check the actions, and the next cycle."),)
+    if held := [one for one in view.tasks.values() if task is None and one.status is TaskStatus.ALLOCATED]:
+        nodes = {one.node_name: overfull_dimensions(view.session.nodes[one.node_name].idle) for one in held}
+        lacking = join_names(dict.fromkeys(name for names in nodes.values() for name in names))
+        why = f" (short there: {lacking})" if lacking else ""
+        reason = f"the scheduler's cache refuses to bind {count_noun(len(held), 'pod')} to {join_names(nodes)}{why}"
+        return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice)
     if task is None:
         reason, state = "every pod has a node or has ended", "has no Pending pods"
         return view.pending(Cause.NOT_TRIED, reason, {}, evidence, advice, state=state)

@@ -34,7 +34,7 @@ def _budget_term(charge: BudgetCharge) -> Term:
     budget, remaining = next((entry for entry in charge.budgets if entry[1] <= 0), charge.budgets[0])
     used = budget.allowed - remaining
     allows = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
-    note = f"{allows}; {used} already used in this call"
+    note = f"{allows}; {used} already used in this call" if used else allows
     return Term(
         charge.task.key, (budget.name, budget.allowed, remaining), charge.is_allowed, "" if charge.is_allowed else note
     )

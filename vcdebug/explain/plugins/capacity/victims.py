@@ -140,9 +140,9 @@ def explain_veto(view: JobView, task: TaskInfo, protected: Sequence[TaskKey], se
         return not_above_share(view, NAME, protected, seq, smaller_share_advice)
     reasons = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in protected)
     queues = victim_queues(view, protected)
-    text = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in reasons[:2])
+    pods = "; ".join(f"{count_noun(len(keys), 'pod')} {reason}" for reason, keys in reasons[:2])
     numbers = not_above_share(view, NAME, protected, seq, smaller_share_advice).numbers
-    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), reason_lines(reasons))
+    return VetoReason(f"{NAME} protects {pods}", numbers, (_veto_advice(attrs, queues),), reason_lines(reasons))
 
 
 def _veto_reason(

@@ -209,7 +209,7 @@ def _iter_additions(view: JobView, cause: str) -> Iterator[str | Advice]:
     if cause in (Cause.OVERCOMMIT, Cause.QUEUE_QUOTA, Cause.CAPABILITY):
         yield from _admitted_instead(view)
     if cause in (*ROOM_CAUSES, Cause.OVERCOMMIT, Cause.GANG_DISCARD, Cause.UNRESOLVABLE, Cause.LARGER):
-        yield from ignored_node_facts(view)
+        yield from ignored_node_facts(view.recording)
     ready, minimum = view.job.ready_task_num(), view.job.min_available
     if view.unplaced_tasks and ready >= minimum and cause not in (*HAS_CAUSES, Cause.PHANTOM, Cause.NOT_STARVING):
         yield from unread_settings.met_minimum_facts(view, ready)

@@ -41,6 +41,7 @@ from vcdebug.model.pod_resources import request_parts, stated_requests
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY, PREDICATES, PROPORTION
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.releases.nodes import NODE_NOT_READY_ABSENT
 from vcdebug.releases.scheduling import VOLUMES_AT_ALLOCATION
@@ -169,13 +170,15 @@ def _build_finding(
     return fits.view.pending(cause, reason, all_numbers, all_evidence, advice, lines, tuple(facts))
 
 
-def ignored_node_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence about nodes that an older release leaves out of the session since they are not ready."""
-    release = view.recording.snapshot.release
-    if release.has_older_form(NODE_NOT_READY_ABSENT):
-        names = [name_of(node) for node in view.recording.snapshot.objects_of("Node") if is_not_ready(node)]
-        are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
-        yield from [f"{join_first_names(names, len(names))} {are}."] if names else ()
+@per_recording()
+def ignored_node_facts(recording: Recording) -> tuple[str, ...]:
+    """A sentence about nodes that an older release leaves out of the session since they are not ready, if any."""
+    release = recording.snapshot.release
+    if not release.has_older_form(NODE_NOT_READY_ABSENT):
+        return ()
+    names = [name_of(node) for node in recording.snapshot.objects_of("Node") if is_not_ready(node)]
+    are = f"{verb_for(len(names), 'is')} not ready: {release.display_name()} ignores such nodes"
+    return (f"{join_first_names(names, len(names))} {are}.",) if names else ()
 
 
 def _larger_than_any_finding(task: TaskInfo, fits: NodeFits) -> answer.Finding:

@@ -1,7 +1,7 @@
 """gang's JobValid and scheduling gates: whether the existing pods are enough for the gang."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -32,11 +32,13 @@ from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
 from vcdebug.model.pod import QUEUE_GATE, TASK_SPEC_KEY, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
 from vcdebug.recording.cluster_overview import other_invalid_jobs
+from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -45,7 +47,7 @@ from vcdebug.snapshot.manifest import (
     key_of,
     metadata_of,
     name_of,
-    namespace_in,
+    namespace_of,
     owner_keys,
     owner_names,
     owners_of,
@@ -284,12 +286,19 @@ def _creation_order(view: JobView, *, has_full_quota: bool) -> _Reason:
     return (), ()
 
 
-def _unread_pods(view: JobView) -> dict[str, str]:
+def _unread_pods(view: JobView) -> Mapping[str, str]:
     """Name of each pod of the job that the scheduler leaves out, since it cannot read its claims or volumes → why."""
-    unseen, group = view.session.cluster.unseen, view.job.pod_group
-    named = ((key_of(pod), pod) for pod in view.recording.snapshot.objects_of("Pod") if unseen)
-    own = ((key, pod) for key, pod in named if annotations_of(pod).get(GROUP_ANNOTATION) == group.name)
-    return {name_of(pod): unseen[key] for key, pod in own if key in unseen and namespace_in(key) == group.namespace}
+    return _unread_by_job(view.recording).get(view.job.uid, {})
+
+
+@per_recording()
+def _unread_by_job(recording: Recording) -> Mapping[JobId, dict[str, str]]:
+    unseen, by_job = recording.session.cluster.unseen, dict[JobId, dict[str, str]]()
+    for pod in recording.snapshot.objects_of("Pod") if unseen else ():
+        job = f"{namespace_of(pod)}/{annotations_of(pod).get(GROUP_ANNOTATION)}"
+        if key_of(pod) in unseen:
+            by_job.setdefault(job, {})[name_of(pod)] = unseen[key_of(pod)]
+    return by_job
 
 
 def _unnamed_group(view: JobView) -> _Reason:

@@ -237,3 +237,16 @@ def test_pods_that_the_forecast_binds_end_as_well(ends: bool) -> None:
     found = foreseen(snapshot)
     assert ends is (("placed", 3600.0) == in_short(found))
     assert ends is ("once default/first-0, default/first-1 ended" in forecast_reply(found).sentence)
+
+
+@pytest.mark.parametrize(("load", "outcome"), [(95, "never"), (10, "placed")])
+def test_the_measured_load_of_a_node_stays_as_it_is(load: int, outcome: str) -> None:
+    """A pod that ends in an hour makes room on a node, of which the measurement is by then too old to be read."""
+    usage = {"usage": {"arguments": "{thresholds: {cpu: 80}}"}}
+    conf = conf_of("priority gang", "predicates usage", actions="enqueue, allocate, backfill", arguments=usage)
+    running = [pod_group("old", phase="Running"), *pods("old", 1, cpu="4", on="n1", created=ago(hours=1))]
+    snapshot = at_noon(node("n1", cpu="4"), running, pod_group("next"), pods("next", 1, cpu="4"), conf=conf)
+    snapshot.usage = {"n1": {"time": ago(seconds=30), "cpu": {"10m": load}, "mem": {"10m": 1}}}
+    found = foreseen(snapshot)
+    assert outcome == found.course.outcome
+    assert "assumed: the measured load of the nodes does not change" in forecast_reply(found).lines

@@ -19,6 +19,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.plugins import USAGE
 from vcdebug.recording.recording import Recording, disposing, require_complete
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
@@ -93,7 +94,8 @@ def _assumed_interval(snapshot: Snapshot, assumptions: ForecastAssumptions) -> B
     """Terminating pods are not recreated; pods more than OVERDUE_AFTER past their deletion time stay."""
     leaving = {pod.key: pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting}
     overdue = [key for key, pod in leaving.items() if is_gone(pod.manifest, snapshot.now - OVERDUE_AFTER)]
-    return BetweenCycles(recreate=assumptions.recreate, for_good=dict.fromkeys(leaving), stuck=dict.fromkeys(overdue))
+    gone, stay = dict.fromkeys(leaving), dict.fromkeys(overdue)
+    return BetweenCycles(recreate=assumptions.recreate, for_good=gone, stuck=stay, measures_again=True)
 
 
 def _assumption_words(assumptions: ForecastAssumptions, snapshot: Snapshot) -> list[str]:
@@ -198,6 +200,8 @@ def _deadlock_sentences(forecast: JobForecast, name: str, lock: Deadlock) -> tup
 
 def _iter_answer_lines(forecast: JobForecast) -> Iterator[str]:
     yield from (f"assumed: {words}" for words in forecast.assumed)
+    if forecast.course.recording.snapshot.usage and USAGE in forecast.course.recording.conf.plugin_names():
+        yield "assumed: the measured load of the nodes does not change"
     if forecast.stuck:
         verb, its = ("is", "its") if len(forecast.stuck) == 1 else ("are", "their")
         expected = f"{verb} past {its} grace period and not expected to terminate without help"

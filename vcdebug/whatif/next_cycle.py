@@ -107,6 +107,8 @@ class BetweenCycles(Struct, frozen=True):
     """Pods that no controller recreates."""
     stuck: Mapping[TaskKey, None] = field(default_factory=dict)
     """Pods that stay although their deletion is due."""
+    measures_again: bool = False
+    """Whether the load of nodes is measured again, with the same values; else it is soon too old to reject pods."""
 
     def clock_after(self, now: datetime) -> datetime:
         """The clock of the cycle that follows one at the time `now`."""
@@ -176,12 +178,23 @@ def next_snapshot(recording: Recording, between: BetweenCycles = NO_CHANGES, num
         snapshot,
         objects=objects,
         now=between.clock_after(snapshot.now),
+        usage=_next_usage(snapshot, between),
         answers=(),
         bound={},
         persistence="on" if recording.session.persistence.is_on else snapshot.persistence,
         chance=replace(snapshot.chance, search_start=recording.session.node_search_start if process_lives else 0),
         process=_next_process(recording, objects["Pod"]) if process_lives else SchedulerProcess(),
     )
+
+
+def _next_usage(snapshot: Snapshot, between: BetweenCycles) -> Mapping[str, object]:
+    """The measured load of nodes in the next cycle, perhaps of a later time."""
+    if not between.measures_again:
+        return snapshot.usage
+    passed = between.clock_after(snapshot.now) - snapshot.now
+    times = {name: parse_time(each.get("time")) for name, each in snapshot.usage.items() if isinstance(each, dict)}
+    later = {name: api_time_text(time + passed) for name, time in times.items() if time is not None}
+    return {name: {**each, "time": later[name]} if name in later else each for name, each in snapshot.usage.items()}
 
 
 def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerProcess:

@@ -1,5 +1,7 @@
 """Problems of an input besides its manifests: unread arguments, unhealthy nodes."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -52,6 +54,29 @@ def test_a_key_in_a_map_that_its_plugin_does_not_read_is_a_problem(
     told = [one.format_line() for one in input_problems(recording) if "arguments." in one.format_line()]
     assert bool(expected) is bool(told)
     assert expected in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"capability": {"cpu": "4", "mem": "8Gi"}},
+            "spec.capability: mem is not the name of a resource (did you mean memory?)",
+        ),
+        ({"deserved": {"gpu": "4"}}, "spec.deserved: gpu is not the name of a resource (did you mean nvidia.com/gpu?)"),
+        ({"guarantee": {"CPU": "1"}}, "spec.guarantee.resource: CPU is not the name of a resource (did you mean cpu?)"),
+        (
+            {"capability": {"xyz": "1"}},
+            "spec.capability: xyz is not the name of a resource; the scheduler ignores this amount",
+        ),
+        ({"capability": {"cpu": "1", "memory": "1", "pods": "1", "nvidia.com/gpu": "1", "hugepages-2Mi": "1"}}, ""),
+        ({"capability": {"ephemeral-storage": "1", "attachable-volumes-ebs": "0", "volcano.sh/vgpu-number": "1"}}, ""),
+    ],
+)
+def test_an_amount_of_a_queue_under_a_name_of_no_resource_is_a_problem(fields: dict[str, Any], expected: str) -> None:
+    """A limit of `mem` limits nothing."""
+    told = lines(node("n1", gpu="8"), queue("q", **fields), conf=conf_of("gang"))
+    assert ([f"Queue q: {expected}"] if expected else []) == [line[: len(f"Queue q: {expected}")] for line in told]
 
 
 @pytest.mark.parametrize("key", ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "own/taint"])

@@ -8,6 +8,7 @@ from typing import Final
 
 from vcdebug.actions import ACTIONS
 from vcdebug.amount_text import format_number, join_names
+from vcdebug.errors import closest_name
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.kube.taints import UNREADY_TAINTS, parse_taints
@@ -19,7 +20,7 @@ from vcdebug.model.queue import circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import CAPACITY, PLUGINS, PROPORTION
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.snapshot.manifest import find_condition, name_of, spec_of, status_of
+from vcdebug.snapshot.manifest import bare_name, find_condition, name_of, object_in, spec_of, status_of
 from vcdebug.snapshot.problems import PLUGIN_NOT_REPLAYED, Problem
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
@@ -41,6 +42,7 @@ def input_problems(recording: Recording) -> tuple[Problem, ...]:
         *device_problems(recording),
         *hypernode_problems(recording),
         *_queue_parent_cycles(recording),
+        *_ignored_amounts(recording),
         *unhealthy_nodes(recording),
     )
 
@@ -95,6 +97,34 @@ def _queue_parent_cycles(recording: Recording) -> Iterator[Problem]:
     circle = circle_of_queues(recording)
     if circle:
         yield Problem("", f"Queue {circle[0]}", "spec.parent", circle_text(circle), CIRCLE)
+
+
+def _ignored_amounts(recording: Recording) -> Iterator[Problem]:
+    """A Problem for each amount of a queue under a name that no resource of the scheduler has, such as `mem`."""
+    for manifest in recording.snapshot.objects_of("Queue"):
+        spec = spec_of(manifest)
+        lists = {"capability": spec.get("capability"), "deserved": spec.get("deserved")}
+        lists["guarantee.resource"] = object_in(spec.get("guarantee")).get("resource")
+        for field, amounts in lists.items():
+            for name in amounts or ():
+                if not Resource.from_list({name: "1"}).resource_names():
+                    hint = _similar_resource_hint(recording, name)
+                    fault = f"{name} is not the name of a resource{hint}"
+                    yield Problem("", f"Queue {name_of(manifest)}", f"spec.{field}", fault, AMOUNT_IGNORED)
+
+
+AMOUNT_IGNORED = "the scheduler ignores this amount"
+
+
+def _similar_resource_hint(recording: Recording, name: str) -> str:
+    """A question for the resource of a node that is meant: `memory` for `mem`, `nvidia.com/gpu` for `gpu`."""
+    provided = dict.fromkeys(
+        one for node in recording.session.nodes.values() for one in node.allocatable.resource_names()
+    )
+    similar = next((one for one in provided if bare_name(one).startswith(name.lower())), "") or closest_name(
+        name, provided
+    )
+    return f" (did you mean {similar}?)" if similar else ""
 
 
 def _unseen_pods(recording: Recording) -> Iterator[Problem]:

@@ -61,7 +61,10 @@ class CommandParser(ArgumentParser):
         # argparse takes optional arguments as missing at the first option: `explain SNAPSHOT --prove JOB`.
         self._reads_mixed = self._subparsers is None
         parse = self.parse_known_intermixed_args if self._reads_mixed else super().parse_known_args
-        known, unknown = parse(args, namespace)
+        try:
+            known, unknown = parse(args, namespace)
+        finally:
+            self._reads_mixed = False
         if unknown:
             kind = "option" if unknown[0].startswith("-") else "argument"
             word = unknown[0].partition("=")[0]

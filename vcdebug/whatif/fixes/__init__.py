@@ -12,6 +12,7 @@ class FixCauses:
     NODE = (*FILTER, Cause.GANG_DISCARD, Cause.LARGER, Cause.POD_COUNT, Cause.NO_HYPER_NODE, Flaw.REFUSED_LATER.value)
     TAKEN_ROOM = (Cause.MIXED, Cause.GANG_DISCARD, Cause.POD_COUNT)
     """Pods of other jobs may hold the room that the job needs."""
+    RESERVED_ROOM = (Cause.OVERCOMMIT, Cause.HELD_BY_INQUEUE)
     VICTIM = (Cause.NOT_PREEMPTABLE, Cause.NOT_ABOVE_DESERVED)
     ENQUEUE = (REJECTED_BY, Cause.CAPABILITY)
     """A plugin, whichever, rejects the job in enqueue."""

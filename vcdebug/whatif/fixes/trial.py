@@ -31,6 +31,7 @@ from vcdebug.snapshot.manifest import key_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes import pod_fixes
+from vcdebug.whatif.fixes.configuration_fixes import propose_configuration_fixes
 from vcdebug.whatif.fixes.fix import (
     Fix,
     FixKind,
@@ -44,7 +45,7 @@ from vcdebug.whatif.fixes.fix import (
     without_placeholder_names,
 )
 from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
-from vcdebug.whatif.fixes.node_fixes import propose_configuration_fixes, propose_node_fixes
+from vcdebug.whatif.fixes.node_fixes import propose_node_fixes
 from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
 from vcdebug.whatif.fixes.refusals import BrokenRule, find_refusal
 

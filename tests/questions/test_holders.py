@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
+from tests.explain.test_filters import REFERS, claiming
 from tests.recorded import BUNDLED, GOLDEN, bundled, golden, recorded, recorded_path
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.pending.survey import survey_jobs
@@ -117,3 +118,15 @@ def test_what_keeps_a_job_pending_is_named_where_a_node_is_free_for_the_pod() ->
     reply = find_holders(recording, "default/j")
     assert "1 pod of 1 job (1 queue) uses resources that j-0 needs (4 cpu)." == reply.sentence
     assert any("minMember" in line for line in reply.lines)
+
+
+def test_the_pods_that_hold_the_devices_of_a_claim_are_its_holders() -> None:
+    held = [{"name": "h", "resourceClaimName": "held"}]
+    running = [pod("old", "r", on="n1", requests={}, resourceClaims=held), pod("bystander", "r", on="n1", requests={})]
+    waiting = [pod_group("w"), pod("w-0", "w", requests={}, resourceClaims=REFERS)]
+    conf = conf_of("gang", "predicates")
+    snapshot = cluster(node("n1"), *claiming(count=2), pod_group("r", phase="Running"), running, waiting, conf=conf)
+    holders: Any = find_holders(replay_cycle(snapshot), "default/w").data["holders"]
+    by_pod = {one["pod"]: one["holds"] for one in holders}
+    assert by_pod["default/old"].startswith("devices for default/c (request r)")
+    assert "devices" not in by_pod.get("default/bystander", "")

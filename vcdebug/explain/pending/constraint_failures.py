@@ -1,6 +1,9 @@
 """What an opaque predicate reason means in this snapshot: the node, taint, card, or the pods that hold the resource."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,7 +12,7 @@ from vcdebug.amount_text import count_noun, join_named_amounts, join_names, verb
 from vcdebug.explain.answer import Advice, AdviceHarm
 from vcdebug.explain.fit_table import FitRows, NodeFit
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.node_fit import NodeFits, label_group, rows_with_devices, tasks_by_domain
+from vcdebug.explain.node_fit import NodeFits, ask_predicates_now, label_group, rows_with_devices, tasks_by_domain
 from vcdebug.explain.pending import placement_constraints
 from vcdebug.explain.pending.room_takers import deadlocked_gangs
 from vcdebug.explain.plugins import explainer_for
@@ -19,12 +22,15 @@ from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.grouping import group_by_key
 from vcdebug.kube import taints
 from vcdebug.kube.affinity_terms import Terms, pod_affinity_terms
+from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.model.names import IntArray, NodeName, TaskKey
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import DEVICESHARE
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import requested_together
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -32,16 +38,12 @@ from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.object_checks import is_unknown, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
+if TYPE_CHECKING:
+    from vcdebug.kube.devices.allocator import RequestCandidates
+
 CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
 """Prefix of taints that the control plane sets and removes by itself."""
 HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
-
-
-def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
-    """What the reasons of the refusing nodes mean in this snapshot, without duplicates."""
-    failures = [failure for finder in _FAILURE_FINDERS for failure in finder(fits)]
-    # Nodes of one kind fail alike and would repeat the same sentence.
-    return list(dict.fromkeys(failures))
 
 
 def search_facts(fits: NodeFits) -> Iterator[str | Advice]:
@@ -260,6 +262,84 @@ def _plugin_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
             yield from find(fits)
 
 
+def find_device_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Each request of a claim that no node has enough free devices for, and the node that has most."""
+    check, unmet = _unmet_claims(fits)
+    for request, node in unmet:
+        yield _device_failure(request, node, check.device_holders(request.busy_devices) if check is not None else [])
+
+
+def users_of_devices(fits: NodeFits) -> Mapping[TaskKey, str]:
+    """Pods that hold the devices which the task's claims lack → the claim and its request, in words."""
+    check, unmet = _unmet_claims(fits)
+    users = ((request, check.device_holders(request.busy_devices)) for request, _ in unmet if check is not None)
+    return {key: f"devices for {one.claim} (request {one.request})" for one, keys in users for key in keys}
+
+
+def are_devices_held(fits: NodeFits) -> bool:
+    """Whether a claim lacks only devices that other claims hold, which are freed when their pods end."""
+    _, unmet = _unmet_claims(fits)
+    return bool(unmet) and all(request.matching_count >= _required_count(request) for request, _ in unmet)
+
+
+def _unmet_requests(
+    fits: NodeFits, check: DynamicResources, state: ClaimState
+) -> list[tuple[RequestCandidates, NodeName]]:
+    """The requests that no node has enough free devices for, each with the node that has most."""
+    best: dict[str, tuple[RequestCandidates, NodeName]] = {}
+    for node in (one.name for one in fits.node_fits):
+        for request in check.request_candidates(state, fits.view.session.nodes[node].labels, node):
+            name = f"{request.claim} {request.request}"
+            if name not in best or _device_rank(request) > _device_rank(best[name][0]):
+                best[name] = request, node
+    return [(request, node) for request, node in best.values() if request.free_count < _required_count(request)]
+
+
+def _device_rank(request: RequestCandidates) -> tuple[bool, int, int]:
+    """A node is better with enough matching devices, then with more free ones, then with more matching ones."""
+    return request.matching_count >= _required_count(request), request.free_count, request.matching_count
+
+
+def _required_count(request: RequestCandidates) -> int:
+    return request.requested_count or 1
+
+
+def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
+    device_words = "all devices" if request.requested_count is None else count_noun(request.requested_count, "device")
+    asks = f"ResourceClaim {request.claim} requests {device_words} (request {request.request})"
+    matching = request.matching_count
+    if not matching:
+        check = "Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices."
+        return ConstraintFailure(f"{asks}; no node has a matching device", (Advice.for_owner(check),))
+    if matching < _required_count(request):
+        maximum = f"the most matching devices on one node is {matching} ({node})"
+        reduce = Advice.for_owner(f"Request {count_noun(matching, 'device')} at most, or devices of another class.")
+        add = Advice.cluster_admin(f"Add matching devices to {node} or to another node.")
+        return ConstraintFailure(f"{asks}; {maximum}", (reduce, add))
+    use, by = (f" (in use: {join_names(holders)})", f", in use by {join_names(holders)}") if holders else ("", "")
+    most_free = f"{node} has the most free: {request.free_count} of {matching} matching devices{use}"
+    return ConstraintFailure(f"{asks}; {most_free}", (Advice.queue_admin(f"Free devices on {node}{by}."),))
+
+
+def _unmet_claims(fits: NodeFits) -> tuple[DynamicResources | None, list[tuple[RequestCandidates, NodeName]]]:
+    """(check of resource claims, requests that no node has enough free devices for); None if the task has no claims."""
+    plugin = fits.view.session.plugins.get(Predicates.name)
+    if not isinstance(plugin, Predicates) or not fits.task.pod.spec.get("resourceClaims"):
+        return None, []
+    state = ask_predicates_now(fits.view.recording, fits.task)[1].data.get(DynamicResourcesFilter.STATE)
+    check = plugin.claim_filter
+    if check is None or not isinstance(state, ClaimState):
+        return None, []
+    return check, _unmet_requests(fits, check, state)
+
+
+def find_constraint_failures(fits: NodeFits) -> list[ConstraintFailure]:
+    """What the reasons of the refusing nodes mean in this snapshot, without duplicates."""
+    failures = [failure for finder in _FAILURE_FINDERS for failure in finder(fits)]
+    # Nodes of one kind fail alike and would repeat the same sentence.
+    return list(dict.fromkeys(failures))
+
+
 _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
     placement_constraints.find_label_failures,
     _taint_failures,
@@ -271,7 +351,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     _plugin_failures,
     placement_constraints.find_volume_shortages,
     placement_constraints.find_shared_claims,
-    placement_constraints.find_device_shortages,
+    find_device_shortages,
     waiting_holder_failures,
 )
 

@@ -314,7 +314,7 @@ def failure_facts(failures: Sequence[ConstraintFailure]) -> list[str]:
 def _is_temporary(fits: NodeFits, failures: Sequence[ConstraintFailure]) -> bool:
     """Whether some reason may be temporary: a node condition, a closed window, load, or an unbound claim."""
     # Imported here, since only a task that fits no node needs this module.
-    from vcdebug.explain.pending.placement_constraints import are_devices_held
+    from vcdebug.explain.pending.constraint_failures import are_devices_held
 
     reasons = [reason for reason, _ in fits.reason_histogram]
     return (

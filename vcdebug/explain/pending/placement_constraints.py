@@ -8,26 +8,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from vcdebug.amount_text import count_noun, format_named_amount, join_names
+from vcdebug.amount_text import format_named_amount, join_names
 from vcdebug.errors import closest_name
 from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.fit_table import FitRows, NodeFit
-from vcdebug.explain.node_fit import NodeFits, ask_predicates_now, tasks_by_domain
+from vcdebug.explain.node_fit import NodeFits, tasks_by_domain
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import pod_affinity_terms
-from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.kube.listers import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement
 from vcdebug.kube.topology_spread import SKEWED_REASON, SpreadConstraint, SpreadDomains
-from vcdebug.model.names import IntArray, NodeName, TaskKey
+from vcdebug.model.names import IntArray, NodeName
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import csi_drivers
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
-from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.snapshot.manifest import (
     HOSTNAME_KEY,
@@ -43,7 +41,7 @@ from vcdebug.snapshot.manifest import (
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
-    from vcdebug.kube.devices.allocator import RequestCandidates
+    pass
 
 
 MAX_HOLDERS: Final = 4
@@ -391,74 +389,6 @@ def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[
 def claim_names_of(pod: Pod) -> list[str]:
     """Names of the volume claims that a pod mounts."""
     return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]
-
-
-def find_device_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
-    """Each request of a claim that no node has enough free devices for, and the node that has most."""
-    check, state = _claims_of_task(fits)
-    if check is None or state is None:
-        return
-    for request, node in _unmet_requests(fits, check, state):
-        yield _device_failure(request, node, check.device_holders(request.busy_devices))
-
-
-def are_devices_held(fits: NodeFits) -> bool:
-    """Whether a claim lacks only devices that other claims hold, which are freed when their pods end."""
-    check, state = _claims_of_task(fits)
-    if check is None or state is None:
-        return False
-    unmet = _unmet_requests(fits, check, state)
-    return bool(unmet) and all(request.matching_count >= _required_count(request) for request, _ in unmet)
-
-
-def _unmet_requests(
-    fits: NodeFits, check: DynamicResources, state: ClaimState
-) -> list[tuple[RequestCandidates, NodeName]]:
-    """The requests that no node has enough free devices for, each with the node that has most."""
-    best: dict[str, tuple[RequestCandidates, NodeName]] = {}
-    for node in (one.name for one in fits.node_fits):
-        for request in check.request_candidates(state, fits.view.session.nodes[node].labels, node):
-            name = f"{request.claim} {request.request}"
-            if name not in best or _device_rank(request) > _device_rank(best[name][0]):
-                best[name] = request, node
-    return [(request, node) for request, node in best.values() if request.free_count < _required_count(request)]
-
-
-def _device_rank(request: RequestCandidates) -> tuple[bool, int, int]:
-    """A node is better with enough matching devices, then with more free ones, then with more matching ones."""
-    return request.matching_count >= _required_count(request), request.free_count, request.matching_count
-
-
-def _required_count(request: RequestCandidates) -> int:
-    return request.requested_count or 1
-
-
-def _device_failure(request: RequestCandidates, node: NodeName, holders: Sequence[TaskKey]) -> ConstraintFailure:
-    device_words = "all devices" if request.requested_count is None else count_noun(request.requested_count, "device")
-    asks = f"ResourceClaim {request.claim} requests {device_words} (request {request.request})"
-    matching = request.matching_count
-    if not matching:
-        check = "Check the selectors of the claim and its DeviceClass, and the nodes' ResourceSlices."
-        return ConstraintFailure(f"{asks}; no node has a matching device", (Advice.for_owner(check),))
-    if matching < _required_count(request):
-        maximum = f"the most matching devices on one node is {matching} ({node})"
-        reduce = Advice.for_owner(f"Request {count_noun(matching, 'device')} at most, or devices of another class.")
-        add = Advice.cluster_admin(f"Add matching devices to {node} or to another node.")
-        return ConstraintFailure(f"{asks}; {maximum}", (reduce, add))
-    use, by = (f" (in use: {join_names(holders)})", f", in use by {join_names(holders)}") if holders else ("", "")
-    most_free = f"{node} has the most free: {request.free_count} of {matching} matching devices{use}"
-    return ConstraintFailure(f"{asks}; {most_free}", (Advice.queue_admin(f"Free devices on {node}{by}."),))
-
-
-def _claims_of_task(fits: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
-    """(check of resource claims, state of the task's claims); None if the cycle has none."""
-    session = fits.view.session
-    plugin = session.plugins.get(Predicates.name)
-    if not isinstance(plugin, Predicates) or not fits.task.pod.spec.get("resourceClaims"):
-        return None, None
-    _, asked = ask_predicates_now(fits.view.recording, fits.task)
-    state = asked.data.get(DynamicResourcesFilter.STATE)
-    return plugin.claim_filter, state if isinstance(state, ClaimState) else None
 
 
 def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[AdvisedFact]:

@@ -14,6 +14,7 @@ from vcdebug.explain.decisions.votes import CandidateOutcome, victim_choice
 from vcdebug.explain.job_view import JobView, view_of
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.orders import ElementKind, OrderStep, order_of
+from vcdebug.explain.pending.constraint_failures import users_of_devices
 from vcdebug.explain.pending.explanation import explain_by_name, explain_subject
 from vcdebug.explain.pending.placement_constraints import claim_names_of
 from vcdebug.explain.subject_names import HOLDER_WORDS, NotFoundError, find_subject, split_kind
@@ -150,10 +151,12 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
         refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits
     ):
         queue_names = dict.fromkeys(_limited_queues(view))
+    device_users = users_of_devices(fits)
     holders, own, elsewhere = [], 0, 0
     for other in _holding_tasks(recording):
         shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
+        shared += filter(None, [device_users.get(other.key)])
         # Resources on unsuitable nodes do not help the job, however many there are.
         counts = other.node_name in suitable or _queue_of(recording, other) in queue_names
         amounts = [name for name in dimensions if other.resreq.get(name) > 0] if counts else []

@@ -238,6 +238,40 @@ def test_cards_that_a_device_plugin_of_another_version_registers_are_said_to_be_
     )
 
 
+@pytest.mark.parametrize("release", ["v1.10.0", "v1.13.3", "v1.15.1"])
+@pytest.mark.parametrize(
+    ("handshake", "state"),
+    [
+        (None, "n1 lacks annotation volcano.sh/node-vgpu-handshake; "),
+        (
+            "Deleted_2026.10.31 23:59:50",
+            "n1 has volcano.sh/node-vgpu-handshake: Deleted_2026.10.31 23:59:50; ",
+        ),
+        ("Requesting_2020.01.01 00:00:00", "handshake: Requesting_2020.01.01 00:00:00; "),
+        ("Reported 2026-10-31 23:59:50", ""),
+        ("Requesting", ""),
+    ],
+)
+def test_a_device_plugin_that_does_not_answer_an_older_scheduler_is_named(
+    handshake: str | None, state: str, release: str
+) -> None:
+    host = cards(1)
+    host["metadata"]["annotations"].pop("volcano.sh/node-vgpu-handshake", None)
+    if handshake is not None:
+        host["metadata"]["annotations"]["volcano.sh/node-vgpu-handshake"] = handshake
+    waits = asking("j-0", memory="500")
+    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": "500"}
+    waits["spec"]["containers"] = [{"name": "c", "resources": {"limits": limits, "requests": {"cpu": "1"}}}]
+    found = why(snapshot_at_release(sharing(host, pod_group("j"), waits), release))
+    is_silent = bool(state) and release != "v1.15.1"
+    if handshake == "Requesting" and release != "v1.15.1":
+        assert found.cause_code == "panic", "upstream reads the time behind `_`"
+        return
+    assert found.scheduled is not is_silent
+    assert not is_silent or f"{state}{release} counts the cards of a node only while its" in found.full_text
+    assert is_silent is any("See the log of Volcano's device plugin on n1" in words for words in found.advice_texts)
+
+
 @pytest.mark.parametrize("running", ["nvidia.com/gpu", "volcano.sh/vgpu-number", "cpu"])
 @pytest.mark.parametrize("asked", ["nvidia.com/gpu", "volcano.sh/vgpu-number"])
 def test_cards_that_a_node_has_as_two_resources_are_said_to_be_counted_apart(asked: str, running: str) -> None:

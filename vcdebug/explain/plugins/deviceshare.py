@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import count_noun, format_number, join_names, verb_for
+from vcdebug.amount_text import count_noun, format_number, join_first_names, join_names, verb_for
 from vcdebug.explain.answer import Advice, AdviceHarm, AdvisedFact
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
@@ -30,7 +30,7 @@ from vcdebug.model.names import NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.deviceshare import Deviceshare
-from vcdebug.releases.devices import VGPU_MEMORY_PERCENTAGE
+from vcdebug.releases.devices import VGPU_HANDSHAKE, VGPU_MEMORY_PERCENTAGE
 from vcdebug.snapshot.device_config import BUILT_IN_NAMES, DEVICE_CONFIG_NAME, DEVICE_CONFIG_NAMESPACE
 from vcdebug.snapshot.manifest import annotations_of, object_in, status_of
 
@@ -206,6 +206,7 @@ def find_card_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes with too few cards, requests for parts that no node provides, and nodes without a suitable card."""
     yield from _unregistered_cards(fits)
     yield from _short_registers(fits)
+    yield from _silent_plugins(fits)
     yield from _too_few_cards(fits)
     yield from _parts_of_npus(fits)
     yield from _other_modes(fits)
@@ -252,6 +253,26 @@ def _short_registers(fits: NodeFits) -> Iterator[ConstraintFailure]:
             advice = Advice.from_outside(words, AdviceHarm.CLUSTER).as_repair()
             fewer = f"fewer than the {REGISTER_FIELDS} that {release} reads"
             yield ConstraintFailure(f"{stated}, {fewer}, so the node has no card", (advice,))
+
+
+def _silent_plugins(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields failures for nodes with registered cards that an older release leaves out, as no device plugin answers."""
+    snapshot, key = fits.view.recording.snapshot, vgpu_annotations.HANDSHAKE_ANNOTATION
+    if not snapshot.release.has_older_form(VGPU_HANDSHAKE):
+        return
+    nodes = [fits.view.session.nodes[fit.name] for fit in fits.refused_for(NOT_INITIALIZED)]
+    registered = [node for node in nodes if REGISTER_ANNOTATION in annotations_of(node.manifest)]
+    silent = [node for node in registered if not vgpu_annotations.is_plugin_alive(node.manifest, snapshot.now)]
+    stated = {node.name: annotations_of(node.manifest).get(key) for node in silent}
+    for lacks, names in group_by_key((text is None, name) for name, text in stated.items()).items():
+        where, ending = join_first_names(names, len(names)), "s" if len(names) == 1 else ""
+        has = f"{verb_for(len(names), 'has')} {key}: {stated[names[0]]}"
+        state = f"lack{ending} annotation {key}" if lacks else has
+        counts = f"{snapshot.release.display_name()} counts the cards of a node only while its device plugin answers"
+        words = f"See the log of Volcano's device plugin on {where}; it needs the right to patch nodes."
+        yield ConstraintFailure(
+            f"{where} {state}; {counts}", (Advice.from_outside(words, AdviceHarm.CLUSTER).as_repair(),)
+        )
 
 
 def _counted_cards(node: NodeInfo) -> str:

@@ -83,6 +83,16 @@ def test_a_name_of_another_kind_is_refused(snapshot: Snapshot, word: str, says: 
     assert says in caught.value.format_line()
 
 
+@pytest.mark.parametrize("namespace", ["jobs", "q", "pod", "svc"])
+def test_a_name_in_a_namespace_that_is_named_like_a_kind_is_of_no_other_namespace(
+    snapshot: Snapshot, namespace: str
+) -> None:
+    snapshot.objects["PodGroup"].append(pod_group("other", namespace=namespace))
+    with pytest.raises(VcdebugError) as caught:
+        find_subject(replay_cycle(snapshot), f"{namespace}/serve")
+    assert caught.value.format_line().startswith(f"{namespace}/serve: no such job or pod")
+
+
 @pytest.mark.parametrize(
     ("word", "full"),
     [

@@ -45,17 +45,16 @@ def find_subject(recording: Recording, word: str) -> ExplainSubject:
     Raises NotFoundError if there is none, or more than one.
     """
     search = _SubjectSearch(recording)
-    kind, name = split_kind(word)
+    by_word = search.exact_job, search.exact_pod, search.job_by_workload, search.bare_pod, search.orphan_group
+    if subject := next(filter(None, (find(word) for find in by_word)), None):
+        return subject
+    # A namespace may be named like a kind: then the word names nothing.
+    kind, name = ("", word) if search.has_namespace(word.partition("/")[0]) else split_kind(word)
     by_job = search.exact_job, search.job_by_workload, search.orphan_group
-    by_pod = search.exact_pod, search.bare_pod
-    typed = by_pod if kind == "Pod" else by_job if kind not in HOLDER_WORDS else ()
-    # A namespace may be named like a kind: the whole word comes first.
-    whole = search.exact_job, search.exact_pod, search.job_by_workload, search.bare_pod, search.orphan_group
-    for text, finders in ((word, whole), (name, typed if kind else ())):
-        for find in finders:
-            if subject := find(text):
-                return subject
-    raise search.unknown_name_error(word, kind)
+    by_kind = (search.exact_pod, search.bare_pod) if kind == "Pod" else by_job if kind not in HOLDER_WORDS else ()
+    if kind and (subject := next(filter(None, (find(name) for find in by_kind)), None)):
+        return subject
+    raise search.unknown_name_error(word, kind, name)
 
 
 HOLDER_WORDS: Final = {"Node": "node", "Queue": "queue", "ResourceQuota": "quota", "PersistentVolumeClaim": "claim"}
@@ -91,6 +90,10 @@ class _SubjectSearch:
     @cached_property
     def _pods(self) -> Mapping[str, Pod]:
         return {pod.key: pod for pod in map(Pod, self._snapshot.objects_of("Pod"))}
+
+    def has_namespace(self, namespace: str) -> bool:
+        """Whether a PodGroup or pod of the snapshot is in the namespace."""
+        return any(key.startswith(f"{namespace}/") for key in (*self._groups, *self._pods))
 
     def exact_job(self, word: str) -> ExplainSubject | None:
         """A job or PodGroup by `namespace/name`."""
@@ -141,13 +144,12 @@ class _SubjectSearch:
             raise NotFoundError("is not unique", f"one of {choices}", word)
         return keys[0] if keys else ""
 
-    def unknown_name_error(self, word: str, kind: str) -> NotFoundError:
-        """The error for a word that names nothing, with what helps."""
+    def unknown_name_error(self, word: str, kind: str, name: str) -> NotFoundError:
+        """The error for a word that names nothing, with what helps; `kind` is empty if the word states none."""
         missing = missing_kinds(self._snapshot)
         if missing and not self._groups and not self._pods:
             hint = f"the snapshot has {join_kinds(missing)}: add the output of `{supplying_command(missing)}`"
             return NotFoundError("no such job or pod", hint, word)
-        name = split_kind(word)[1]
         if kind in HOLDER_WORDS:
             return NotFoundError("is not a job or pod", f"ask holders {HOLDER_WORDS[kind]}/{name} lists its pods", word)
         names = [*(() if kind == "Pod" else map(self._names.name_of, self._groups)), *self._pods]

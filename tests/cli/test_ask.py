@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.cli.transcripts import call
 from vcdebug.cli.commands.ask import QUESTION_NAMES
 from vcdebug.whatif.forecast import QUESTIONS
@@ -72,3 +74,21 @@ def test_the_snapshot_may_stand_before_the_question() -> None:
     assert (1, "") == (code, out)
     assert "unknown question 'preempt-blocked-by-gang'" in err
     assert "vcdebug ask QUESTION SNAPSHOT SUBJECT" in err
+
+
+@pytest.mark.parametrize(
+    ("question", "subject", "named"),
+    [
+        ("node", ["chat-api-server-0"], ["assistants/chat-api-server-0"]),
+        ("refused", ["chat-api-server-0", "gpu-l40s-02"], ["assistants/chat-api-server-0", "gpu-l40s-02"]),
+        ("holders", ["vcjob/chat-api"], ["assistants/chat-api"]),
+        ("holders", ["q/inference"], ["queue/inference"]),
+        ("next", ["inference"], ["inference"]),
+        ("evicted", [], []),
+    ],
+)
+def test_a_namespace_belongs_to_jobs_and_pods_alone(question: str, subject: list[str], named: list[str]) -> None:
+    code, out, err = call(["ask", question, "preempt-works", *subject, "-n", "assistants", "--json"])
+    assert (0, "") == (code, err)
+    full = json.loads(call(["ask", question, "preempt-works", *named, "--json"])[1])
+    assert {**full, "subject": None} == {**json.loads(out), "subject": None}

@@ -172,7 +172,7 @@ SHARED_OPTIONS: Final = f"""
 SNAPSHOT             {SNAPSHOT_HELP}
 --release VERSION    Volcano release to replay, for example v1.14.4; v1.99,nearest picks the nearest supported one
                      (default: the release recorded in the snapshot, else master)
--n, --namespace N    namespace of a name that is given without one; without a name, only jobs of this namespace
+-n, --namespace N    namespace of a job or pod that is named without one
 --complete           complete hand-written manifests with server defaults: uid, phase, namespace (default: automatic)
 --set EDIT           change the input before the replay: KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE,
                      flag:NAME=VALUE, chance:NAME=VALUE, replay:NAME=VALUE or answer:EVENT=VALUE; PATH- removes a

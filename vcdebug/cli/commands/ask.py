@@ -63,8 +63,9 @@ class AskCommand(Command):
         from vcdebug.whatif.forecast import QUESTIONS
 
         _swap_question_and_snapshot(args)
-        args.subject = with_namespace(" ".join(args.subject), args.namespace)
         question = next(known_question for known_question in QUESTIONS if known_question.name == args.question)
+        is_namespaced = not {"pod", "job"}.isdisjoint(question.subject_kinds)
+        args.subject = with_namespace(" ".join(args.subject), args.namespace if is_namespaced else "")
         question.require_subject(args.subject)
         check_forecast_arguments(args)
         recording, _ = replay_arguments(args, keeping=arguments.cached_recordings(args, output))

@@ -41,7 +41,10 @@ class ExplainCommand(Command):
             "job",
             metavar="JOB_OR_POD",
             nargs="?",
-            help="job or pod, as [KIND/][NAMESPACE/]NAME, such as pod/train-0 (default: every Pending job)",
+            help=(
+                "job or pod, as [KIND/][NAMESPACE/]NAME, such as pod/train-0 (default: every Pending job, with -n "
+                "those of one namespace)"
+            ),
         )
         add_shared_options(parser, "--namespace", "--verbose", "--prove", "--budget", "--complete", "--release")
         add_workers(parser, "for --prove and folders: ")

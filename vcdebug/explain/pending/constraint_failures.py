@@ -226,11 +226,13 @@ def waiting_holder_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     on one with devices that refuse it.
     """
     near, job, in_session = fits.nearest_node, fits.view.job, fits.view.session.jobs
+    running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
+    if not running:
+        return
     if near is None or near.kind != "short":
         near = _device_node(fits)
-    running = [task for task in job.tasks.values() if task.status in HOLDING_STATUSES]
     # Two incomplete gangs are the clearer case, and have a sentence of their own.
-    if near is None or not running or any(deadlocked_gangs(fits)):
+    if near is None or any(deadlocked_gangs(fits)):
         return
     holding = [task for task in fits.tasks_on(near.name) if task.status in HOLDING_STATUSES and task.job != job.uid]
     if near.kind != "short":

@@ -127,7 +127,7 @@ def test_edits_act_before_the_cycle_runs(tmp_path: Path) -> None:
         ("panel x", "no panel 'x'"),
         ("explain nope", "nope"),
         ("help nope", "no command 'nope'"),
-        ("print", "say which value"),
+        ("print", "print needs an argument; a figure such as node n1 idle cpu"),
     ],
 )
 def test_the_first_error_ends_it_with_its_line(line: str, says: str, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("set", "say what to change"),
+        ("set", "set needs an argument; set KIND/"),
         ("set Queue/nope:spec.weight=1", "Queue nope not found"),
         ("force yes", "event 7 is not a plugin call"),
         ("undo", "no edit to undo"),

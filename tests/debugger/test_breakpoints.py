@@ -144,11 +144,13 @@ def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
     [
         ("victims", "no kind of breakpoint 'victims'; did you mean victim?"),
         ("", "no kind of breakpoint ''"),
-        ("statement dicard", "break statement does not know 'dicard'; it takes commit"),
-        ("starving now", "it takes no further arguments"),
+        ("statement dicard", "break statement does not know 'dicard'; did you mean discard?"),
+        ("statement gang", "does not know 'gang'; it takes commit, discard, merge"),
+        ("vote gang", "JobStarving and 21 more; a condition begins with if"),
+        ("starving now", "does not know 'now'; a condition begins with if"),
         ("victim if", "found the end"),
         ("victim if plugin == 'gang' often", "expected one of if, hits, once, log, disabled, found 'often'"),
-        ("victim hits 3", "expected one of == !="),
+        ("victim hits often", "expected one of == !="),
         ("victim hits == -1", "expected a whole number"),
         ("victim hits % 0 == 0", "steps of at least 1"),
         ('victim log "{jab}"', "no field 'jab'"),
@@ -159,6 +161,38 @@ def test_invalid_breakpoint_is_refused_with_the_reason(line: str, message: str) 
         parse_breakpoint(line, 1)
     assert isinstance(caught.value, BreakpointError | ExpressionError)
     assert message in caught.value.format_line()
+
+
+@pytest.mark.parametrize(
+    ("typed", "usual"),
+    [
+        ("discard", "statement discard"),
+        ("evict where action == preempt", 'statement evict if action == "preempt"'),
+        ("node gpu-a100-01 idle gpu when new < 2", "data node gpu-a100-01 idle gpu if new < 2"),
+        ("predicate hits 3", "predicate hits == 3"),
+        ("vote if plugin == gang && !(node == gpu-a100-02)", 'vote if plugin == "gang" and not node == "gpu-a100-02"'),
+        ("vote if plugin == drf || plugin == gang", 'vote if plugin == "drf" or plugin == "gang"'),
+        ("victim if node != gpu-a100-01", 'victim if node != "gpu-a100-01"'),
+    ],
+)
+def test_short_forms_and_signs_of_other_debuggers_set_the_same_breakpoint(typed: str, usual: str) -> None:
+    assert hits(usual) == hits(typed)
+    assert parse_breakpoint(usual, 1).kind.words == parse_breakpoint(typed, 1).kind.words
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("gang", 'break vote if plugin == "gang"'),
+        ("llm-finetune", 'break vote if job == "research/llm-finetune"'),
+        ("gpu-a100-01", 'break vote if node == "gpu-a100-01"'),
+        ("120", "goto 120 goes to event 120"),
+    ],
+)
+def test_a_name_in_place_of_a_kind_is_answered_with_the_breakpoint_about_it(word: str, hint: str) -> None:
+    with pytest.raises(BreakpointError) as caught:
+        parse_breakpoint(word, 1, bundled())
+    assert hint == caught.value.hint
 
 
 def test_a_log_text_needs_no_quotes_where_it_ends_the_line() -> None:

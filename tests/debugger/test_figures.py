@@ -53,7 +53,7 @@ def test_parsed_figure_has_its_canonical_text(line: str, canonical: str) -> None
         ("", "say which figure"),
         ("pod a idle", "no kind of figure 'pod'"),
         ("node", "say which node"),
-        ("node gpu-a100-91", "no node 'gpu-a100-91'; there is gpu-a100-0"),
+        ("node gpu-a100-91", "no node 'gpu-a100-91'; available: gpu-a100-0"),
         ("node gpu-a100-01", "it has idle, used, releasing, pipelined, future-idle, allocatable"),
         ("node gpu-a100-01 free", "has no figure 'free'"),
         ("node gpu-a100-01 idle fpga", "has no dimension 'fpga'; it has cpu, memory, nvidia.com/gpu, pods"),

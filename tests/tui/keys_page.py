@@ -139,6 +139,8 @@ def _panels() -> Iterator[str]:
 def _commands() -> Iterator[str]:
     yield "## Commands\n"
     yield "`:` takes them, with `Tab` to complete and `↑` `↓` for earlier lines; `vcdebug script` takes the same.\n"
+    yield "`get`, `describe` and `info` are understood before what is shown: `get pods -n ml`, `info breakpoints`."
+    yield "The name of a panel opens it.\n"
     yield "| command | also | takes | does |\n|---|---|---|---|"
     for verb in list_verbs():
         also = " ".join(f"`{_cell(name)}`" for name in verb.names[1:])

@@ -418,14 +418,14 @@ async def test_a_condition_that_is_wrong_says_so_in_the_dialog() -> None:
 
 
 WRONG = (
-    ("jump", "no command 'jump'"),
+    ("dance", "no command 'dance'"),
     ("goto far", "'far' is not an event number"),
     ("goto 100000", "events are 0 to"),
     ("break nothing", "no kind of breakpoint"),
     ("toggle 7", "no breakpoint 7"),
     ("explain ml/none", "ml/none"),
     ("panel attic", "no panel"),
-    ("about nothing", "say what about"),
+    ("about nothing", "no kind and name in 'nothing'"),
 )
 
 

@@ -12,6 +12,7 @@ from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.bars import Tabs
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Line
 from vcdebug.views import log as log_view
 from vcdebug.views.panels import PANEL_GROUPS, PANELS
 from vcdebug.views.table import format_table
@@ -199,6 +200,23 @@ async def test_the_title_says_how_many_columns_are_out_of_sight_and_keys_bring_t
         title = next(text for text in desk.screen().splitlines() if "<E>" in text)
         assert "← 2 more" in title
         assert "more columns" not in title
+
+
+async def test_a_long_title_leaves_room_for_the_filter() -> None:
+    async with opened_again(size=(80, 24)) as desk:
+        await desk.command("goto 103")
+        await desk.press("2", "slash", *"bert", "enter", "slash", *"resnet", "enter")
+        title = next(text for text in desk.screen().splitlines() if "<2>" in text)
+        assert "/resnet  1 of" in title
+        assert "… " not in title
+
+
+async def test_the_line_that_is_being_typed_comes_back_after_earlier_ones() -> None:
+    async with opened_again() as desk:
+        await desk.press("colon", *"goto 7", "enter", "colon", *"got", "up")
+        assert "goto 7" == desk.main.query_one(Line).value
+        await desk.press("down")
+        assert "got" == desk.main.query_one(Line).value
 
 
 async def test_the_cursor_brings_a_column_that_is_out_of_sight() -> None:

@@ -45,7 +45,7 @@ def test_a_passed_over_quirk_is_named_in_its_row() -> None:
 
 def test_find_refuses_invalid_breakpoint_words() -> None:
     driver = Driver(bundled())
-    with pytest.raises(CommandError, match="say what to find"):
+    with pytest.raises(CommandError, match="find needs an argument"):
         execute_line(driver, "find")
     with pytest.raises(BreakpointError, match="no kind of breakpoint"):
         execute_line(driver, "find nothing")

@@ -15,7 +15,7 @@ from vcdebug.debugger import expression, expression_tokens
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind, find_kind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
-from vcdebug.debugger.figures import QUEUE, object_names, parse_figure
+from vcdebug.debugger.figures import FIGURE_KINDS, QUEUE, object_names, parse_figure
 from vcdebug.errors import closest_name_hint
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -30,8 +30,11 @@ HIT_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 _BARE_LOG = re.compile(r"""\s+log\s+(?!["'])(\S.*)$""")
 BREAKPOINT_OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
+CONDITION_WORDS: Final = ("if", "where", "when")
 KIND_ALIASES: Final = {"on": "data"}
 """Other words for kinds: `break on queue research allocated`."""
+STATEMENT_WORDS: Final = ("commit", "discard", "evict", "pipeline", "unevict", "unpipeline", "unallocate")
+"""Words of the kind statement that can be without it: `break discard`."""
 FIELD_LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
 """Fields that an event states itself or has from the span around it."""
 _FUNCTION: Final = re.compile(r"\s*(break\s+)?(?:function\s+)?([\w./-]+\.go:\d+|[\w./-]+\.\(\*\w+\)\.\w+)(?!\S)")
@@ -230,7 +233,7 @@ def parse_breakpoint(line: str, number: int, recording: Recording | None = None)
     line = line if recording is None else recording.job_names.to_ids(line)
     reader = expression_tokens.TokenReader(_quote_bare_log(_quote_function(line)))
     reader.accept_token("break")
-    kind = _read_kind(reader)
+    kind = _read_kind(reader, recording)
     point = Breakpoint(number, kind)
     if recording is not None:
         kind.check_names(recording)
@@ -265,26 +268,37 @@ def _quote_bare_log(line: str) -> str:
     return line
 
 
-def _read_kind(reader: expression_tokens.TokenReader) -> BreakpointKind:
+def _read_kind(reader: expression_tokens.TokenReader, recording: Recording | None) -> BreakpointKind:
     token = reader.read_token()
     name = KIND_ALIASES.get(token.text, token.text)
+    words: list[str] = []
+    if token.text in STATEMENT_WORDS or token.text in FIGURE_KINDS:
+        name, words = "statement" if token.text in STATEMENT_WORDS else "data", [token.text]
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
         return find_kind("function").parse_words([token.text])
     if name not in BREAKPOINT_KINDS:
-        every = f"kinds are {', '.join(BREAKPOINT_KINDS)}"
-        hint = closest_name_hint(token.text, BREAKPOINT_KINDS, every)
-        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=hint)
-    words: list[str] = []
+        raise BreakpointError(f"no kind of breakpoint {token.text!r}", _kind_hint(token.text, recording))
     while reader.next_token.kind == "text" or (
-        reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS
+        reader.next_token.kind == "name" and reader.next_token.text not in (*CONDITION_WORDS, *BREAKPOINT_OPTIONS)
     ):
         words.append(reader.read_token().text_content)
     return find_kind(name).parse_words(words)
 
 
+def _kind_hint(word: str, recording: Recording | None) -> str:
+    """What to type in place of a word that is no kind."""
+    if word.isdigit():
+        return f"goto {word} goes to event {word}"
+    for field in ("action", PLUGIN, JOB, NODE, QUEUE, TASK):
+        known = _known_names(recording, field) if recording is not None else ()
+        if name := next((name for name in known if name == word or name.endswith(f"/{word}")), ""):
+            return f'break vote if {field} == "{name}"'
+    return closest_name_hint(word, BREAKPOINT_KINDS, f"kinds are {', '.join(BREAKPOINT_KINDS)}")
+
+
 def _read_option(reader: expression_tokens.TokenReader, point: Breakpoint, recording: Recording | None) -> None:
     token = reader.read_token()
-    if token.text == "if":
+    if token.text in CONDITION_WORDS:
         start = reader.next_token.position
         point.kind.has_condition = True
         check = None if recording is None else partial(_check_figure, recording)
@@ -319,6 +333,8 @@ def _hit_count(reader: expression_tokens.TokenReader) -> HitCount:
         if every < 1:
             raise reader.error_at("hits are counted in steps of at least 1")
     sign = reader.accept_token(*HIT_COMPARISONS)
+    if sign is None and not every and reader.next_token.kind == "number":
+        return HitCount("==", _read_whole_number(reader))
     if sign is None:
         raise reader.error_at(f"expected one of {' '.join(HIT_COMPARISONS)}")
     return HitCount(sign.text, _read_whole_number(reader), every)

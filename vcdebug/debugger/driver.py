@@ -369,6 +369,8 @@ class Verb(Struct, frozen=True):
     """Takes the argument; returns a reply, or its text alone. None only has the front end open a view."""
     view: str = ""
     """The view to open; empty for the one with the command's first name."""
+    example: str = ""
+    """What the argument looks like, for the error without one; empty if `usage` says it."""
 
 
 Result = TypeVar("Result")

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.debugger.expression_tokens import ExpressionToken, TokenReader
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
@@ -240,7 +240,11 @@ class _Parser:
         return self.build_comparison(left, sign.text, sign)
 
     def build_comparison(self, left: Expression, word: str, sign: ExpressionToken) -> Expression:
-        right = self.parse_sum()
+        token = self.reader.next_token
+        if left.type == "text" and word in ("==", "!=") and token.kind == "name" and token.text not in self.known:
+            right = _constant(self.reader.read_token().text)  # `plugin == gang`, without quotes
+        else:
+            right = self.parse_sum()
         self.check_types(left.type, word, right.type, sign)
         # `"a/b" == job` narrows a search like `job == "a/b"`.
         sides = ((left.field, right.text), (right.field, left.text)) if word == "==" else ()
@@ -397,7 +401,8 @@ class _Parser:
             return _constant(NAMED_CONSTANTS[token.text])
         if token.text in self.known:
             return _named_field(token.text, self.known[token.text])
-        raise self.reader.error_at(f"no field {token.text!r} (quote text); fields are {', '.join(self.known)}", token)
+        hint = closest_name_hint(token.text, self.known) or f"text is in quotes; fields are {', '.join(self.known)}"
+        raise self.reader.error_at(f"no field {token.text!r}; {hint}", token)
 
     def parse_quantity(self, token: ExpressionToken) -> float:
         """Parse an amount such as `4Gi` or `500m`, in bytes, cores or whole devices."""

@@ -12,12 +12,13 @@ _TOKEN = re.compile(
     |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w./-]))
     |(?P<part>(?<=\))\.\w+(?:[-./]+\w+)*)
     |(?P<name>\w+(?:[-./]+\w+)*)
-    |(?P<sign>==|!=|<=|>=|[<>(),%+*/\[\]-]))""",
+    |(?P<sign>==|!=|<=|>=|&&|\|\||[!<>(),%+*/\[\]-]))""",
     re.VERBOSE | re.ASCII,
 )
 """Names may contain the characters of Kubernetes' names; with a leading digit they are amounts (4Gi) or nodes."""
 
 
+WORDS_BY_SIGN: Final = {"&&": "and", "||": "or", "!": "not"}
 MAX_NUMBER_LENGTH: Final = 100
 
 
@@ -61,7 +62,9 @@ def tokens_of(line: str) -> list[ExpressionToken]:
         # Python refuses to convert long numbers, at a limit that its environment sets.
         if match.lastgroup == "number" and len(match["number"]) > MAX_NUMBER_LENGTH:
             raise ExpressionError(f"a number has at most {MAX_NUMBER_LENGTH} characters", line, match.start("number"))
-        tokens.append(ExpressionToken(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        kind, text = match.lastgroup, match[match.lastgroup]
+        token = ("name", WORDS_BY_SIGN[text]) if kind == "sign" and text in WORDS_BY_SIGN else (kind, text)
+        tokens.append(ExpressionToken(*token, match.start(kind)))
         position = match.end()
     return [*tokens, ExpressionToken("end", "", len(line))]
 

@@ -250,9 +250,8 @@ def _find_name(kind: str, word: str, objects: Mapping[str, object]) -> tuple[str
     if name:
         return name, ()
     close = closest_names(word, islice(objects, MAX_COMPARED), 3) or list(objects)[:MAX_NAMED]
-    raise FigureError(
-        f"no {kind} {word!r}", f"there is {_list_some(close, len(objects))}" if objects else f"no such {kind}"
-    )
+    available = f"available: {_list_some(close, len(objects))}" if objects else "the session has none"
+    raise FigureError(f"no {'pod' if kind == TASK else kind} {word!r}", available)
 
 
 def _find_unique(kind: str, word: str, objects: Mapping[str, object]) -> str:

@@ -311,6 +311,9 @@ class WatchValue(Struct, frozen=True):
     new: str = ""
 
 
+VALUE_EXAMPLE: Final = "a figure such as node n1 idle cpu, or an expression such as count(victims)"
+
+
 def names_figure(text: str) -> bool:
     """Whether a text is a figure (`node n1 idle`) and no expression (`node == "n1"`, `count(victims)`)."""
     kind, _, arguments = text.strip().partition(" ")
@@ -321,9 +324,7 @@ def names_figure(text: str) -> bool:
 def normalize_watch(recording: Recording, text: str) -> str:
     """The normalised text of a watch; raises if it can have no value in this recording."""
     if not text.strip():
-        raise WatchError(
-            "say which value", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
-        )
+        raise WatchError("no value is named", VALUE_EXAMPLE)
     if names_figure(text):
         return str(parse_figure(recording, _token_words(text)))
     parse_expression(text, FIELD_TYPES, partial(parse_figure, recording))

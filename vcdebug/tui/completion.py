@@ -10,8 +10,8 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, find_kind
 from vcdebug.debugger.breakpoints.function_kind import recorded_functions
+from vcdebug.debugger.commands import PANEL_WORDS, WORDS_BEFORE, list_verbs, split_line
 from vcdebug.debugger.commands import find_verb as find_verb
-from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.fields import FIELD_NAMES
 from vcdebug.debugger.figures import RESOURCE_KINDS, iter_figure_completions
@@ -35,11 +35,13 @@ def complete_line(text: str, moment: DebuggerState) -> list[str]:
     """Lines that complete the text; words that begin with it, else words that contain it."""
     first_words, space, typed = text.rpartition(" ")
     names = moment.recording.job_names
-    verb = find_verb(first_words.split()[0]) if first_words.split() else None
+    name, argument = split_line(first_words)
+    verb = find_verb(name) if name else None
     if verb is not None:
-        words = _words_after(verb.names[0], names.to_ids(first_words), moment)
+        words = _words_after(verb.names[0], names.to_ids(argument).split(), moment)
     else:
-        words = [] if space else [known_verb.names[0] for known_verb in list_verbs()]
+        is_first = not space or name in WORDS_BEFORE
+        words = [*(known_verb.names[0] for known_verb in list_verbs()), *PANEL_WORDS] if is_first else []
     shown_words = {word: names.in_text(word) for word in words}
     matches = [shown for shown in shown_words.values() if shown.startswith(typed)]
     # Names begin with their namespace; a text may also match the part after it, or the name of a PodGroup.
@@ -49,10 +51,9 @@ def complete_line(text: str, moment: DebuggerState) -> list[str]:
     return [f"{first_words}{space}{shown}" for shown in dict.fromkeys(matches)]
 
 
-def _words_after(verb: str, first_words: str, moment: DebuggerState) -> list[str]:
+def _words_after(verb: str, words: list[str], moment: DebuggerState) -> list[str]:
     """The words that may follow a verb and its first words."""
-    words = first_words.split()[1:]
-    if verb == "break":
+    if verb in ("break", "tbreak", "find"):
         return list(_breakpoint_words(words, moment))
     if verb in ("watch", "print", "last-change"):
         return list(_figure_words(words, moment))
@@ -150,8 +151,7 @@ _NEXT_WORDS: Final[Mapping[str, Callable[[DebuggerState], Iterable[str]]]] = {
     "help": lambda _: [verb.names[0] for verb in list_verbs()],
     "panel": lambda _: [panel.command_name for panel in PANELS],
     "theme": lambda _: THEME_NAMES,
-    "toggle": _breakpoint_numbers,
-    "change": _breakpoint_numbers,
+    **dict.fromkeys(("toggle", "enable", "disable", "ignore", "condition", "change"), _breakpoint_numbers),
     "unwatch": lambda moment: [*(str(watch.number) for watch in moment.watches), "all"],
     "bookmarks": _bookmark_numbers,
     "unbookmark": lambda moment: [*_bookmark_numbers(moment), "all"],

@@ -206,19 +206,35 @@ _TABLES: Final = {JOB: jobs_table, NODE: nodes_table, QUEUE: queues_table}
 
 
 def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
-    """The table of all objects of a kind; with a word, the page of the object that it names.
+    """The table of all objects of a kind, or of those of a namespace; the page of the object that the word names.
 
     Raises FigureError if no object of this kind has the name, and for a pod without a job.
     """
     recording, kind = here.recording, RESOURCE_KINDS[name]
-    if word:
+    in_namespace = is_namespace(recording, kind, word)
+    if word and not in_namespace:
         object_name = find_object_name(recording, kind, word)
         page = subject_detail(recording, here.seq, kind, object_name)
         if page is None:
             raise FigureError(f"{object_name} belongs to no job, so it has no page", "the page of its node lists it")
         return page
     table = _pods_table(recording, here.seq) if kind == TASK else _TABLES[kind](recording, here.seq)
+    if in_namespace:
+        table = _only_namespace(table, word)
+        return replace(table, title=f"{name.capitalize()} in {word} {format_count(len(table.rows))}")
     return replace(table, title=f"{name.capitalize()} {format_count(len(object_names(recording, kind)))}")
+
+
+def is_namespace(recording: Recording, kind: str, word: str) -> bool:
+    """Whether the word is the namespace of some object of the kind."""
+    return bool(word) and any(name.startswith(f"{word}/") for name in object_names(recording, kind))
+
+
+def _only_namespace(table: Table, namespace: str) -> Table:
+    rows = table.rows
+    keys = rows.keys if isinstance(rows, RowsOnDemand) else [row.key for row in rows]
+    shown = [index for index, key in enumerate(keys) if key.startswith(f"{namespace}/")]
+    return replace(table, rows=RowsOnDemand([keys[index] for index in shown], lambda index: rows[shown[index]]))
 
 
 @per_recording()

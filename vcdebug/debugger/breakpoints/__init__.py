@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final, Self
 
+from vcdebug.amount_text import join_names
 from vcdebug.debugger.expression import Value
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import Event, HookEvent
 from vcdebug.framework.registry import resolve_reference
@@ -41,6 +42,8 @@ def find_kind(name: str) -> type[BreakpointKind]:
 
 # The base of all kinds: which events are candidates, and which candidates match.
 
+MAX_WORDS: Final = 14
+"""Words of a kind that an error lists."""
 HOOK_NAMES: Final = tuple(hook.upstream for hook in HOOKS)
 
 
@@ -72,8 +75,9 @@ class BreakpointKind:
         """Make the kind from the words after its name; raises BreakpointError for an unknown word."""
         for word in words:
             if word not in cls.WORDS:
-                usage = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further arguments"
-                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=usage)
+                usage = f"it takes {join_names(cls.WORDS, MAX_WORDS)}; " if cls.WORDS else ""
+                hint = closest_name_hint(word, cls.WORDS, f"{usage}a condition begins with if")
+                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint)
         return cls(words)
 
     def candidate_seqs(self, recording: Recording) -> Seqs:

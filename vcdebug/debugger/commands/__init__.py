@@ -1,6 +1,8 @@
 """The commands of `:` and of scripts. A group of commands is one file with VERBS, and one line here."""
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 
@@ -10,12 +12,31 @@ from vcdebug.debugger.notebook import BreakpointLogLine
 from vcdebug.errors import VcdebugError, closest_name_hint
 from vcdebug.framework.registry import resolve_reference
 
-__all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs"]
+__all__ = ["CommandError", "CommandReply", "Verb", "execute_line", "find_verb", "list_verbs", "split_line"]
 
 COMMAND_GROUPS = ("movement", "notebook", "what_if", "cycles", "pages")
 """Names of the command modules, in the order of the help."""
 
 
+PANEL_NAMES: Final = (
+    "flow", "moment", "equation", "inside", "statement", "order", "funnel", "dryrun", "session", "effects", "evictions",
+    "request", "quirks", "hypernodes", "problems", "conf", "tiers", "breaks",
+)  # fmt: skip
+"""Panels that have no command of their own."""
+PANEL_WORDS: Final = {
+    **dict(zip(PANEL_NAMES, PANEL_NAMES, strict=True)),
+    "breakpoints": "breaks", "watches": "watch", "watchpoints": "watch", "marks": "bookmarks", "plugins": "tiers",
+    "events": "effects", "logs": "log", "configmap": "conf", "cm": "conf", "locals": "moment", "args": "moment",
+}  # fmt: skip
+"""Words that open a panel where no command has the name."""
+WORDS_BEFORE: Final = ("kubectl", "get", "describe", "top", "info", "show")
+"""Words that kubectl and gdb put before what is shown: `get pods`, `describe node n1`, `info breakpoints`."""
+MEANINGFUL_ALONE: Final = ("break", "watch", "force", "filter", "theme")
+"""Commands that list or clear without their argument."""
+NAMED_OBJECTS: Final = ("jobs", "pods", "nodes", "queues", "explain", "prove", "why", "fits")
+"""Commands that take an object as kubectl does: with its kind, with -n NAMESPACE."""
+_NAMESPACE: Final = re.compile(r"(?:^|\s)(?:-n|--namespace)[\s=]\s*(\S+)")
+_OTHER_OPTIONS: Final = re.compile(r"(?:^|\s)(?:-A|--all-namespaces|-w|--watch|(?:-o|--output)[\s=]\s*\S+)(?=\s|$)")
 VERBATIM_COMMANDS = ("filter", "bookmark", "note", "save", "load", "report", "set", "edits", "open")
 """Commands whose argument is a text, an edit or a file: no job is looked up by a name in it."""
 
@@ -38,20 +59,44 @@ def find_verb(name: str) -> Verb | None:
     return close[0] if len(close) == 1 else None
 
 
+def split_line(line: str) -> tuple[str, str]:
+    """The command of a line and its argument; of `kubectl describe pod/NAME` the command is `pod`."""
+    name, _, argument = line.strip().removeprefix(":").partition(" ")
+    while name in WORDS_BEFORE and argument.strip():
+        name, _, argument = argument.strip().partition(" ")
+        name = "queues" if name == "q" else name
+    kind, _, subject = name.partition("/")
+    kind = kind.partition(".")[0]
+    if kind not in ("", name) and find_verb(kind) is not None:
+        name, argument = kind, f"{subject} {argument}"
+    return name, argument.strip()
+
+
+def _named_object(argument: str) -> str:
+    """`NAMESPACE/NAME` of `NAME -n NAMESPACE`; kubectl's options about the output are dropped."""
+    namespace = _NAMESPACE.search(argument)
+    name = _OTHER_OPTIONS.sub("", _NAMESPACE.sub("", argument)).strip()
+    return "/".join(filter(None, (namespace[1], name))) if namespace and "/" not in name else name
+
+
 def execute_line(driver: Driver, line: str) -> CommandReply:
     """Run one command line; raises CommandError if it is unknown or its argument is wrong."""
-    name, _, argument = line.strip().removeprefix(":").partition(" ")
+    name, argument = split_line(line)
     if not name:
         return CommandReply()
     if name.isdigit():
         return movement.goto_event(driver, name)
     verb = find_verb(name)
+    if verb is None and (name in PANEL_WORDS or name in WORDS_BEFORE) and not argument:
+        return CommandReply(show="panel", argument=PANEL_WORDS.get(name, ""))
     if verb is None:
-        verb_names = [word for verb in list_verbs() for word in verb.names]
+        verb_names = [*PANEL_WORDS, *(word for verb in list_verbs() for word in verb.names)]
         raise CommandError(f"no command {name!r}", hint=closest_name_hint(name, verb_names, "? lists them"))
-    if argument.strip() and not verb.usage:
+    if argument and not verb.usage:
         raise CommandError(f"{name} takes no argument")
-    typed = argument.strip()
+    if not argument and verb.usage and not verb.usage.startswith("[") and verb.names[0] not in MEANINGFUL_ALONE:
+        raise CommandError(f"{name} needs an argument", verb.example or f"{verb.names[0]} {verb.usage}")
+    typed = _named_object(argument) if verb.names[0] in NAMED_OBJECTS else argument
     if verb.names[0] not in VERBATIM_COMMANDS:
         typed = driver.debugger.recording.job_names.to_ids(typed)
     if verb.run is None:

@@ -1,16 +1,31 @@
 """Commands that move the cursor."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, DriverStep, Verb, parse_number
 
 
 def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:
-    def run_step(driver: Driver, _: str) -> CommandReply:
-        return CommandReply(driver.take_step(verb, back=back))
+    return partial(_take_steps, verb, back)
 
-    return run_step
+
+def _take_steps(verb: DriverStep, back: bool, driver: Driver, count: str) -> CommandReply:
+    """Take a step as often as `count` says, at most up to where it no longer moves."""
+    state = driver.take_step(verb, back=back)
+    for _ in range(1, parse_number(count, "number of steps") if count else 1):
+        before = state
+        state = driver.take_step(verb, back=back)
+        if state.recording is before.recording and (state.seq, state.inside) == (before.seq, before.inside):
+            break
+    return CommandReply(state)
+
+
+def _run_to_breakpoint(driver: Driver, _: str) -> CommandReply:
+    """Go to the first breakpoint from the beginning of the cycle; without any, to the beginning."""
+    state = driver.goto_event(driver.debugger.first_seq)
+    return CommandReply(driver.take_step("continue", back=False) if len(driver.debugger.breakpoints) else state)
 
 
 def goto_event(driver: Driver, argument: str) -> CommandReply:
@@ -51,33 +66,39 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
     return CommandReply(driver.current_state(), "\n".join([place, *stack]))
 
 
-def _about_command(*, back: bool) -> Callable[[Driver, str], CommandReply]:
-    def find_next(driver: Driver, argument: str) -> CommandReply:
-        kind, _, name = argument.partition(" ")
-        if kind not in ("job", "task", "node", "queue", "plugin") or not name:
-            raise CommandError("say what about", hint="job NAME, task NAME, node NAME, queue NAME or plugin NAME")
-        return CommandReply(driver.next_about(kind, name.strip(), back=back))
-
-    return find_next
+def _goto_about(back: bool, driver: Driver, argument: str) -> CommandReply:
+    kind, _, name = argument.partition(" ")
+    if kind not in ("job", "task", "node", "queue", "plugin") or not name:
+        raise CommandError(
+            f"no kind and name in {argument!r}", "job NAME, task NAME, node NAME, queue NAME or plugin NAME"
+        )
+    return CommandReply(driver.next_about(kind, name.strip(), back=back))
 
 
 VERBS: Final = (
-    Verb(("next", "n", "over"), "", "next event or span on this level", _step_command("over")),
-    Verb(("step", "s", "into"), "", "next event, however deep", _step_command("into")),
+    Verb(("next", "n", "over"), "[N]", "next event or span on this level", _step_command("over")),
+    Verb(("step", "s", "into", "stepi"), "[N]", "next event, however deep", _step_command("into")),
     # No longer name, such as `step-inside`: scripts may write `ste` for `step`.
-    Verb(("si",), "", "next event, comparison of a pop or part of a score, as the key s", _step_command("inside")),
-    Verb(("Si", "rsi"), "", "previous event, comparison or part of a score", _step_command("inside", back=True)),
-    Verb(("out", "f", "finish"), "", "what follows the enclosing span", _step_command("out")),
-    Verb(("continue", "c"), "", "to the next breakpoint", _step_command("continue")),
-    Verb(("back-next", "N", "back-over"), "", "previous event or span on this level", _step_command("over", back=True)),
-    Verb(("back-step", "S", "back", "back-into"), "", "previous event", _step_command("into", back=True)),
-    Verb(("back-out", "F"), "", "beginning of the enclosing span", _step_command("out", back=True)),
-    Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint",
+    Verb(("si",), "[N]", "next event, comparison of a pop or part of a score, as the key s", _step_command("inside")),
+    Verb(("Si", "rsi"), "[N]", "previous event, comparison or part of a score", _step_command("inside", back=True)),
+    Verb(("out", "f", "finish"), "[N]", "what follows the enclosing span", _step_command("out")),
+    Verb(("continue", "c"), "[N]", "to the next breakpoint", _step_command("continue")),
+    Verb(("run", "r", "start"), "", "from the beginning of the cycle to the first breakpoint", _run_to_breakpoint),
+    Verb(("back-next", "N", "back-over", "reverse-next", "rn"), "[N]", "previous event or span on this level",
+         _step_command("over", back=True)),
+    Verb(("back-step", "S", "back", "back-into", "reverse-step", "rs"), "[N]", "previous event",
+         _step_command("into", back=True)),
+    Verb(("back-out", "F", "up", "reverse-finish"), "[N]", "beginning of the enclosing span",
+         _step_command("out", back=True)),
+    Verb(("down",), "", "undoes the last way up, else next event", lambda driver, _: CommandReply(driver.step_down())),
+    Verb(("back-continue", "C", "reverse-continue", "rc"), "[N]", "to the previous breakpoint",
          _step_command("continue", back=True)),
-    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number; 0 is the overview", goto_event),
+    Verb(("goto", "g", "until", "jump"), "N | +N | -N | CYCLE:N", "to an event by number; 0 is the overview",
+         goto_event),
     Verb(("last", "-"), "", "where the last jump began",
          lambda driver, _: CommandReply(driver.last_position())),
-    Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about_command(back=False)),
-    Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about_command(back=True)),
-    Verb(("where", "bt"), "", "the spans around the event, and upstream's functions, innermost first", _show_place),
+    Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", partial(_goto_about, False)),
+    Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", partial(_goto_about, True)),
+    Verb(("where", "bt", "backtrace", "frame"), "",
+         "the spans around the event, and upstream's functions, innermost first", _show_place),
 )  # fmt: skip

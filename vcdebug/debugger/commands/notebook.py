@@ -1,12 +1,14 @@
 """Commands for breakpoints, watches and bookmarks, their file, and the report about them."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
+from vcdebug.debugger.breakpoint import Breakpoint, HitCount
 from vcdebug.debugger.commands.cycles import goto_closed_bookmark
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, Verb, parse_number
 from vcdebug.debugger.figures import FIGURE_USAGE, parse_figure
-from vcdebug.debugger.notebook import Watch, evaluate_watch, normalize_watch
+from vcdebug.debugger.notebook import VALUE_EXAMPLE, Watch, evaluate_watch, normalize_watch
 from vcdebug.whatif.branch import BRANCH, ORIGINAL
 
 BREAKPOINT, WATCH, BOOKMARK = "breakpoint's number", "watch's number", "bookmark's number"
@@ -16,21 +18,47 @@ def _set_breakpoint(driver: Driver, argument: str) -> CommandReply | str:
     return driver.add_breakpoint(argument) if argument else CommandReply(show="panel", argument="breaks")
 
 
-def _toggle_breakpoint(driver: Driver, argument: str) -> str:
-    return driver.toggle_breakpoint(parse_number(argument, BREAKPOINT))
+def _stop_once(driver: Driver, argument: str) -> str:
+    """Set a breakpoint that is disabled after its first stop, like gdb's `tbreak`."""
+    return driver.add_breakpoint(f"{argument} once")
 
 
-def _delete_breakpoint(driver: Driver, argument: str) -> str:
-    if argument == "all":
+def _breakpoints_named(driver: Driver, argument: str) -> list[Breakpoint]:
+    """The breakpoints of `1 3`, `all` or nothing (all); with gdb's word `breakpoints` before the numbers or without."""
+    words = argument.removeprefix("breakpoints").removeprefix("breakpoint").split()
+    points = driver.debugger.breakpoints
+    return list(points) if words in ([], ["all"]) else [points[parse_number(word, BREAKPOINT)] for word in words]
+
+
+def _switch_breakpoints(enabled: bool | None, driver: Driver, argument: str) -> str:
+    """Enable or disable breakpoints; None changes each to the opposite."""
+    points = _breakpoints_named(driver, argument)
+    for point in points:
+        if point.enabled is not enabled:
+            driver.toggle_breakpoint(point.number)
+    switched = (f"breakpoint {point.number} is {'on' if point.enabled else 'off'}" for point in points)
+    return ", ".join(switched) or "no breakpoints"
+
+
+def _delete_breakpoints(driver: Driver, argument: str) -> str:
+    if argument in ("all", "breakpoints"):
         return driver.clear_breakpoints()
-    return driver.remove_breakpoint(parse_number(argument, BREAKPOINT))
+    return ", ".join(driver.remove_breakpoint(point.number) for point in _breakpoints_named(driver, argument))
 
 
 def _change_breakpoint(driver: Driver, argument: str) -> str:
     word, _, line = argument.partition(" ")
     if not line.strip():
-        raise CommandError("say which breakpoint, and what it shall be", "change N KIND [if CONDITION] ...")
+        raise CommandError("a breakpoint's number and its new words are missing", "change N KIND [if CONDITION] ...")
     return driver.change_breakpoint(parse_number(word, BREAKPOINT), line.strip())
+
+
+def _ignore_hits(driver: Driver, argument: str) -> str:
+    """Stop only after the first COUNT hits, like gdb's `ignore N COUNT`."""
+    word, _, count = argument.partition(" ")
+    number, hits = parse_number(word, BREAKPOINT), parse_number(count.strip(), "number of hits")
+    point = replace(driver.debugger.breakpoints[number], hit_count=HitCount(">", hits))
+    return driver.change_breakpoint(number, point.command_line())
 
 
 def _set_condition(driver: Driver, argument: str) -> str:
@@ -49,7 +77,8 @@ def _add_watch(driver: Driver, argument: str) -> CommandReply | str:
     debugger = driver.debugger
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
     value = evaluate_watch(debugger.recording, debugger.seq, watch).current
-    return f"watch {watch.number}: {watch.text}: {value}"
+    stops = f" (break on {watch.text} stops where it changes)" if watch.is_figure else ""
+    return f"watch {watch.number}: {watch.text}: {value}{stops}"
 
 
 def _print_value(driver: Driver, argument: str) -> str:
@@ -85,12 +114,6 @@ def _set_bookmark(driver: Driver, argument: str) -> str:
     return f"bookmark {mark.number} at event {mark.seq}{note}"
 
 
-def _note_event(driver: Driver, argument: str) -> str:
-    if not argument:
-        raise CommandError("say what to note")
-    return _set_bookmark(driver, argument)
-
-
 def _goto_bookmark(driver: Driver, argument: str) -> CommandReply:
     """Go to a bookmark by number, in any cycle; without a number, show the list of bookmarks."""
     if not argument:
@@ -117,23 +140,25 @@ def _remove_bookmark(driver: Driver, argument: str) -> str:
 
 VERBS: Final = (
     Verb(("break", "b"), "KIND [if CONDITION] [hits == N] [once] [log TEXT]", "set a breakpoint", _set_breakpoint),
+    Verb(("tbreak", "tb"), "KIND [if CONDITION]", "set a breakpoint that stops once", _stop_once),
     Verb(("change",), "N KIND [if CONDITION] ...", "Replace a breakpoint", _change_breakpoint),
     Verb(("condition",), "N [CONDITION]", "Set or remove the condition of a breakpoint", _set_condition),
-    Verb(("toggle",), "N", "Enable or disable a breakpoint", _toggle_breakpoint),
-    Verb(("delete", "clear"), "N | all", "remove a breakpoint", _delete_breakpoint),
-    Verb(("print", "p"), "FIGURE | EXPRESSION", "print a value or expression at this event", _print_value),
-    Verb(("watch",), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),
-    Verb(("unwatch",), "N | all", "stop watching", _remove_watch),
+    Verb(("ignore",), "N COUNT", "Stop at a breakpoint only after its first COUNT hits", _ignore_hits),
+    Verb(("toggle",), "N ...", "Enable or disable breakpoints", partial(_switch_breakpoints, None)),
+    Verb(("enable",), "[N ...]", "Enable breakpoints (default: all)", partial(_switch_breakpoints, True)),
+    Verb(("disable",), "[N ...]", "Disable breakpoints (default: all)", partial(_switch_breakpoints, False)),
+    Verb(("delete", "clear"), "N ... | all", "remove breakpoints", _delete_breakpoints),
+    Verb(("print", "p"), "FIGURE | EXPRESSION", "print a value or expression at this event", _print_value,
+         example=VALUE_EXAMPLE),
+    Verb(("watch", "display"), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),
+    Verb(("unwatch", "undisplay"), "N | all", "stop watching", _remove_watch),
     Verb(("last-change", "L"), "[FIGURE]", "Go to the last change of a value; repeat for earlier ones", _last_change),
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _set_bookmark),
-    Verb(("note",), "TEXT", "a note about this event", _note_event),
+    Verb(("note",), "TEXT", "a note about this event", _set_bookmark),
     Verb(("bookmarks",), "[N]", "List bookmarks, or go to bookmark N", _goto_bookmark),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _remove_bookmark),
     Verb(("save",), "[FILE] [--force]", "Save breakpoints, watches and bookmarks (default: next to the snapshot)"),
     Verb(("load",), "[FILE]", "Load breakpoints, watches and bookmarks"),
-    Verb(
-        ("report",),
-        "[FILE.md | FILE.html] [--force]",
-        "Write a report: cycle summary, Pending jobs, bookmarks (default: SNAPSHOT.html)",
-    ),
-)
+    Verb(("report",), "[FILE.md | FILE.html] [--force]",
+         "Write a report: cycle summary, Pending jobs, bookmarks (default: SNAPSHOT.html)"),
+)  # fmt: skip

@@ -22,8 +22,6 @@ MOST_COPIES: Final = 10_000
 
 
 def _show_stops(driver: Driver, argument: str) -> CommandReply:
-    if not argument:
-        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}")
     parse_breakpoint(argument, 0, driver.debugger.recording)
     return CommandReply(show="find", argument=argument)
 
@@ -90,40 +88,31 @@ def _show_help(_: Driver, argument: str) -> CommandReply | str:
 
 
 VERBS: Final = (
-    Verb(
-        ("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops
-    ),
-    Verb(
-        ("fits", "copies"),
-        "[JOB] [N]",
-        "Check whether the job fits an empty cluster, and how many more copies fit now",
-        _probe_fit,
-    ),
+    Verb(("find", "query"), "KIND [if CONDITION]", "List the events of all cycles that match a breakpoint", _show_stops,
+         example=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}"),
+    Verb(("fits", "copies"), "[JOB] [N]",
+         "Check whether the job fits an empty cluster, and how many more copies fit now", _probe_fit),
     Verb(("filter", "/"), "TEXT", "filter the table that has the focus"),
     Verb(("explain", "e"), "[JOB]", "Explain why JOB is Pending (default: current job, or all)"),
     Verb(("prove",), "[JOB]", "Find fixes for a job by trying changes; Enter applies one"),
     Verb(("ask",), "[QUESTION [SUBJECT]]", "Ask a question (evicted, holders, node, refused, victim, next, when)"),
     Verb(("why",), "[WHAT]", "Show where a value or an event comes from"),
-    Verb(("source", "list"), "", "Volcano's function at the event; its text with --source DIR", _show_source),
+    Verb(("source", "list", "l"), "", "Volcano's function at the event; its text with --source DIR", _show_source),
     Verb(("overview",), "", "Show the overview of the cycle"),
-    Verb(
-        ("pending", "waiting", "board"),
-        "[CAUSE [KIND]]",
-        "List Pending jobs by cause, or those of a CAUSE",
-        view="waiting",
-    ),
-    Verb(("jobs",), "[NAME]", "All jobs at the event, or the page of one"),
-    Verb(("pods", "po"), "[NAME]", "All pods at the event, or the page of one's job"),
+    Verb(("pending", "waiting", "board"), "[CAUSE [KIND]]", "List Pending jobs by cause, or those of a CAUSE",
+         view="waiting"),
+    Verb(("jobs", "job", "vcjobs", "vcjob", "vj", "podgroups", "podgroup", "pg"), "[NAME]",
+         "All jobs at the event, or the page of one"),
+    Verb(("pods", "pod", "po"), "[NAME]", "All pods at the event, or the page of one's job"),
     Verb(("nodes", "node", "no"), "[NAME]", "All nodes at the event, or the page of one"),
-    Verb(("queues",), "[NAME]", "All queues at the event, or the page of one"),
+    Verb(("queues", "queue"), "[NAME]", "All queues at the event, or the page of one"),
     Verb(("metrics",), "", "Volcano's own metrics at the event"),
     Verb(("log",), "[3 | 4 | 5]", "Show the scheduler log at level -v", _show_log),
     Verb(("panel",), "[NAME]", "Show a panel; without NAME, list panels"),
     Verb(("lesson", "learn"), "[NAME]", "Open a lesson, or continue the last one; without any, list them"),
-    Verb(
-        ("theme",), "NAME", "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord"
-    ),
+    Verb(("theme",), "NAME",
+         "Set the theme, and keep it: dark, light, ansi, ansi-light, or one of Textual, such as nord"),
     Verb(("open", "o"), "[SNAPSHOT]", "open another snapshot"),
     Verb(("help", "h", "?"), "[COMMAND]", "keys and commands, or the usage of one", _show_help),
     Verb(("quit", "q", "exit"), "", "leave"),
-)
+)  # fmt: skip

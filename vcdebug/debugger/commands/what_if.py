@@ -21,8 +21,6 @@ RELEASE_EDIT: Final = "flag:release="
 
 
 def _add_edit(driver: Driver, argument: str) -> CommandReply:
-    if not argument:
-        raise CommandError("say what to change", f"set {EDIT_FORMS}")
     texts = list(expand_edits([expand_short_edit(argument)]))
     return apply_edits_together(driver, texts, argument)
 
@@ -199,7 +197,8 @@ def _show_moments(driver: Driver, argument: str) -> CommandReply:
 
 
 VERBS: Final = (
-    Verb(("set",), "EDIT", "What-if: change an object, the configuration or a random choice, and replay", _add_edit),
+    Verb(("set",), "EDIT", "What-if: change an object, the configuration or a random choice, and replay", _add_edit,
+         example=f"set {EDIT_FORMS}"),
     Verb(("release",), "[VERSION]", "What-if: replay with another Volcano release, for example v1.14.4", _set_release),
     Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, allow POD ... at this event", _force_answer),
     Verb(("undo", "u"), "", "Undo the last edit", _undo_edit),
@@ -209,4 +208,4 @@ VERBS: Final = (
     Verb(("original",), "[N]", "show the recording without edits", _side_command(branch.ORIGINAL)),
     Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
     Verb(("diff",), "[N [N]]", "Compare original and branch; or event N with this one, or with another", _show_diff),
-)
+)  # fmt: skip

@@ -171,8 +171,11 @@ class PageOpener(Struct, eq=False):
         moment, page = self.tools.current.moment, PAGES[name]
         if moment is None:
             return
+        from vcdebug.views.event_view import is_namespace  # most sessions open no page
+
         make_table = partial(page.view, moment, *filter(None, (argument,)))
-        if argument and name in RESOURCE_KINDS:
+        kind = RESOURCE_KINDS.get(name)
+        if argument and kind is not None and not is_namespace(moment.recording, kind, argument):
             self._open_or_rerun(make_table, self.open_table)
         else:
             self._open_or_rerun(make_table, partial(self.open_commands, page=page))

@@ -203,8 +203,8 @@ class Panel(Grid):
 
     def _head_frame(self) -> None:
         title, room = self._frame_title or "", self.frame_size.width - TITLE_MARGIN
-        unseen = "  ".join(self.unseen_columns()) if self.frame_size.height > 1 else ""
-        # The note about hidden columns is shown even if the title must be shortened for it.
+        unseen = "  ".join([*self.filter_words(), *(self.unseen_columns() if self.frame_size.height > 1 else ())])
+        # The note about hidden rows and columns is shown even if the title must be shortened for it.
         shorter = shorten_middle(title, max(room - cell_len(unseen) - 2, 0)).rstrip()
         pairs = (title, self._title_note), (title, unseen), (shorter, unseen)
         full_titles = (f"{title_words}  {note}" for title_words, note in pairs if note)

@@ -129,6 +129,7 @@ class Prompt(Vertical):
         self.mode: PromptMode = "command"
         self.history: dict[PromptMode, list[str]] = {"command": [], "filter": [], "goto": []}
         self._history_index = 0
+        self._typed = ""
         self._complete: CompleteFunction = no_completions
         self._completions: list[str] = []
         self._chosen = -1
@@ -158,6 +159,8 @@ class Prompt(Vertical):
         self._set_text(text)
         self.display = True  # a class would apply the styles of all its widgets again
         self.screen.set_focus(field)
+        if mode == "filter":
+            field.select_all()  # what is typed replaces the filter in force
 
     def close_line(self) -> None:
         self._clear_offers()
@@ -202,8 +205,10 @@ class Prompt(Vertical):
     def action_history(self, by: int) -> None:
         """An earlier or later line of the same kind."""
         history = self.history[self.mode]
+        if self._history_index == len(history):
+            self._typed = self._field.value
         self._history_index = min(max(self._history_index + by, 0), len(history))
-        self._field.value = history[self._history_index] if self._history_index < len(history) else ""
+        self._field.value = history[self._history_index] if self._history_index < len(history) else self._typed
         self._field.action_end()
 
     def action_complete(self, by: int) -> None:

@@ -100,11 +100,11 @@ AT_MOST: list[tuple[Callable[[], float], float]] = [
     (one_word_function_names, 5),
     (class_names_with_two_meanings, 0),
     (lines_before_the_first_statement, 9.7),
-    (modules, 496),
+    (modules, 497),
     (small_modules, 35),
     (short_modules_with_one_importer, 3),
     (modules_in_circles, 0),
-    (total_lines, 115_870),
+    (total_lines, 115_948),
 ]
 
 

@@ -10,6 +10,7 @@ from vcdebug.amount_text import capitalize_first, count_noun, is_quota_count, jo
 from vcdebug.explain.answer import Cause, Flaw
 from vcdebug.explain.component_reports import KUBELET_EVICTED, KUBELET_REJECTIONS
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending import gang_parts
 from vcdebug.explain.pending.gates import validity
 from vcdebug.explain.pending.gates.admission import has_all_pods
 from vcdebug.explain.pending.gates.not_in_session import new_group_text
@@ -94,7 +95,7 @@ def _propose_missing_pod_fixes(situation: fix.FixSituation, group: PodGroup) -> 
     # Copies of pods that exist but belong to another PodGroup would be twice too many.
     if job is None or situation.role_created_later is not None or situation.has_repair:
         return
-    if validity.tasks_by_meant_role(job):
+    if gang_parts.tasks_by_meant_role(job):
         return
     pods_by_role = {task.task_role: task.pod for task in job.tasks.values()}
     missing_by_role = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
@@ -184,7 +185,7 @@ def _role_edit(role: str) -> str:
 
 def _propose_role_annotations(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     """Proposes the roles of pods that name none, or one that minTaskMember does not have."""
-    meant = validity.tasks_by_meant_role(situation.job) if situation.job is not None else {}
+    meant = gang_parts.tasks_by_meant_role(situation.job) if situation.job is not None else {}
     if meant:
         edits = (f"Pod/{task.key}:{_role_edit(role)}" for role, tasks in meant.items() for task in tasks)
         roles = join_names(f"{role} ({count_noun(len(tasks), 'pod')})" for role, tasks in meant.items())
@@ -240,14 +241,18 @@ def _propose_minimum_fixes(situation: fix.FixSituation, group: PodGroup) -> Iter
 
 
 def _propose_subgroup_fixes(situation: fix.FixSituation, group: PodGroup) -> Iterator[fix.Fix]:
-    """Proposes to start with fewer subgroups of one kind, and a minMember without their pods."""
+    """Proposes to start with fewer subgroups of one kind, and, if that many exist, a minMember without their pods."""
+    exist = situation.job is None or situation.job.check_sub_job_valid()
     for at, policy in enumerate(group.sub_group_policies):
         sizes = []
         for count in range(policy.min_sub_groups - 1, 0, -1):
             fewer = group.min_member - (policy.min_sub_groups - count) * (policy.sub_group_size or 1)
             path = f"{situation.group_path}:spec"
-            edits = (f"{path}.subGroupPolicy[{at}].minSubGroups={count}", f"{path}.minMember={fewer}")
-            sizes += [fix.FixSize(f"{count} (minMember {fewer})", edits)] if fewer > 0 else []
+            edits = (f"{path}.subGroupPolicy[{at}].minSubGroups={count}",)
+            if not exist:
+                sizes.append(fix.FixSize(str(count), edits))
+            elif fewer > 0:
+                sizes.append(fix.FixSize(f"{count} (minMember {fewer})", (*edits, f"{path}.minMember={fewer}")))
         field = f"minSubGroups of {policy.name} {policy.min_sub_groups}"
         words = f"{situation.explanation.job}: {field} -> {fix.AMOUNT_BLANK}"
         change = fix.job_fix(words, causes=_GANG_CAUSES, kind=fix.FixKind.SMALLER, aspect=f"subgroups {policy.name}")

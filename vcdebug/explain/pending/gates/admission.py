@@ -20,6 +20,7 @@ from vcdebug.explain.component_reports import controller_fault
 from vcdebug.explain.decisions.votes import hook_calls_at
 from vcdebug.explain.job_view import JobView, action_seqs, workloads_of
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending import gang_parts
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
 from vcdebug.explain.pending.room_takers import user_facts
 from vcdebug.explain.plugins import explainer_for, overcommit
@@ -58,7 +59,9 @@ def admission(view: JobView) -> Finding | None:
         explain = explainer_for(event.plugin).rejected
         finding = (explain(view, seq, event) if explain is not None else None) or _quoted_rejection(view, seq, event)
         finding = _add_permits(view, seq, event, finding).with_additions(*_stale_minimum_facts(view), in_front=True)
-        return finding.with_additions(*_sub_group_facts(view), *_quota_facts(view), *_delayed_pod_facts(view))
+        return finding.with_additions(
+            *gang_parts.subgroup_minimum_facts(view), *_quota_facts(view), *_delayed_pod_facts(view)
+        )
     if ENQUEUE not in view.actions and ALLOCATE in view.actions:
         return None
     actions = ", ".join(view.actions)
@@ -171,17 +174,6 @@ def is_of_volcano_job(job: JobInfo) -> bool:
 
 _VOLCANO_JOB = "batch.volcano.sh/"
 _DELAYED_PODS = "a Volcano Job creates its pods only once admitted"
-
-
-def _sub_group_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence if the subgroups' minimums add up to fewer pods than minMember."""
-    policies = view.job.pod_group.sub_group_policies
-    minimums = [(policy.min_sub_groups, policy.sub_group_size or 0) for policy in policies]
-    needed_pods = sum(groups * size for groups, size in minimums)  # exact: ints
-    if minimums and all(groups and size for groups, size in minimums) and needed_pods < view.job.min_available:
-        parts = " + ".join(f"minSubGroups {groups} x subGroupSize {size}" for groups, size in minimums)
-        pods = f"{count_noun(needed_pods, 'pod')} ({parts})"
-        yield f"Its subgroups need only {pods}, and minMember asks for {view.job.min_available}."
 
 
 def _add_permits(view: JobView, seq: Seq, event: HookEvent, finding: Finding) -> Finding:

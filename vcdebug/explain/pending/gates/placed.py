@@ -35,9 +35,10 @@ from vcdebug.explain.decisions.votes import HOOK_AT, UnaskedPlugin, unasked_plug
 from vcdebug.explain.job_view import ExplainSubject, JobView, missing_roles
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.checklist import allocate_findings, failed_search_seq
+from vcdebug.explain.pending.gang_parts import unchecked_role_facts
 from vcdebug.explain.pending.gates.eviction import undone_plan_facts
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence
-from vcdebug.explain.pending.gates.validity import unchecked_role_facts, with_creation_order
+from vcdebug.explain.pending.gates.validity import with_creation_order
 from vcdebug.explain.plugins.pdb import exceeded_budgets
 from vcdebug.explain.plugins.resourcequota import exhausted_quotas, join_holders, next_pod_amounts
 from vcdebug.explain.predicate_reasons import ConstraintFailure

@@ -23,6 +23,7 @@ from vcdebug.explain.answer import (
 from vcdebug.explain.component_reports import PodFailure, controller_fault, failure_of, known_report
 from vcdebug.explain.decisions.evictions import Eviction, evictions_by_victim
 from vcdebug.explain.job_view import ExplainSubject, JobView, MissingRole, missing_roles, workloads_of
+from vcdebug.explain.pending import gang_parts
 from vcdebug.explain.pending.gates.admission import format_fit, is_of_volcano_job
 from vcdebug.explain.pending.gates.not_in_session import opening_evidence, other_scheduler_finding
 from vcdebug.explain.pending.gates.queue_limits import allocatable_refusals
@@ -30,10 +31,8 @@ from vcdebug.explain.plugins.resourcequota import ExhaustedQuota, exhausted_quot
 from vcdebug.explain.subject_names import ungrouped_pods
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.session import Session
-from vcdebug.grouping import group_by_key
-from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import QUEUE_GATE, TASK_SPEC_KEY, TRUE, VOLCANO_GATE, Pod
+from vcdebug.model.pod import QUEUE_GATE, TRUE, VOLCANO_GATE, Pod
 from vcdebug.model.pod_group import INQUEUE, PENDING, WAITING_PHASES
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins import RESOURCEQUOTA
@@ -138,34 +137,27 @@ def validity(view: JobView) -> Finding | None:
 def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) -> Finding:
     """The finding about the pods that the gang or its roles lack, and why nothing creates them."""
     job, missing = view.job, max(view.job.min_available - valid, 0)
-    # All pods of a role count here, since evicted ones have a finding of their own.
-    role_counts = Counter(task.task_role for task in view.tasks.values())
-    role_minimums = {} if job.are_roles_unchecked() else job.task_min_available
-    roles = [
-        f"role {role} has {role_counts[role]} of the {count_noun(minimum, 'pod')} that minTaskMember requires"
-        for role, minimum in role_minimums.items()
-        if role_counts[role] < minimum
-    ]
+    parts = gang_parts.short_parts(job, evidence)
     amounts = next_pod_amounts(view)
     quotas = exhausted_quotas(view.recording, job.namespace, amounts, missing) if missing else ()
     full_quotas = sorted(quotas, key=lambda quota: quota.fitting)
     failed = [task for task in view.tasks.values() if task.status is TaskStatus.FAILED]
     failure = failure_of(view.recording, failed[0].pod) if failed else PodFailure()
-    headline, fact = _validity_lines(view, valid, roles, failure)
-    meant = tasks_by_meant_role(job)
+    headline, fact = _validity_lines(view, valid, parts, failure)
+    meant = gang_parts.tasks_by_meant_role(job)
     first_of_quota = list({quota.quota: quota for quota in reversed(full_quotas)}.values())[:2]
     has_full_quota = bool(first_of_quota)
     updates, update_advice = _creation_order(view, has_full_quota=has_full_quota) if missing else ((), ())
     others = other_invalid_jobs(view.recording, job.uid) if has_full_quota else ()
     reasons = [*(quota.describe_usage(others) for quota in first_of_quota), *updates]
+    has_reason = bool(reasons or failure.advice or meant)
     advice = (
         *(line for quota in first_of_quota for line in quota.advice(missing)),
         *(line for quota in first_of_quota for line in _split_quota_advice(view, quota)),
         *update_advice,
         *failure.advice,
-        *_validity_advice(
-            view, missing, valid, roles=bool(roles), known_reason=bool(reasons or failure.advice or meant)
-        ),
+        *(_validity_advice(view, missing, valid, known_reason=has_reason) if missing or not parts else ()),
+        *(line for part in parts if not missing for line in part.advice),
     )
     known = known_report(view.recording, ExplainSubject(job.uid)) if missing and not (reasons or failure.pod) else None
     if known is not None:
@@ -173,34 +165,9 @@ def _invalid_finding(view: JobView, valid: int, evidence: tuple[Evidence, ...]) 
         is_short = len(str(why)) <= MAX_LINE_LENGTH
         headline, reasons = (why, []) if is_short else (headline, [f"{capitalize_first(known.fact)}."])
     facts = (fact, *reasons) if failure.pod else tuple(reasons) or (fact,)
-    facts = (*facts, *_stray_facts(job)) if meant else facts
+    facts = (*facts, *(fact for part in parts for fact in part.facts), *(gang_parts.stray_facts(job) if meant else ()))
     numbers = counts({"pods.valid": valid, "job.minAvailable": job.min_available, "pods.missing": missing})
-    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(roles), facts)
-
-
-def tasks_by_meant_role(job: JobInfo) -> dict[str, list[TaskInfo]]:
-    """Role below its minTaskMember → pods of other roles that are meant for it by name or label, or since no other role
-    is short; empty if pods are missing as well.
-    """
-    if job.valid_task_num() < job.min_available:
-        return {}
-    short = {least.name: least.minimum - least.actual for least in job.valid_roles() if not least.is_reached}
-    strays = _stray_tasks(job)
-    stated = {role: [one for one in strays if role in one.pod.labels.values()] for role in short}
-    by_name = {role: [one for one in strays if f"-{role}-" in f"-{one.name}-"] for role in short}
-    meant = {role: strays if len(short) == 1 else stated[role] or by_name[role] for role in short}
-    return meant if all(len(meant[role]) >= count for role, count in short.items()) else {}
-
-
-def _stray_tasks(job: JobInfo) -> list[TaskInfo]:
-    """Tasks of no role that minTaskMember names."""
-    return [task for task in job.tasks.values() if task.task_role not in job.task_min_available]
-
-
-def _stray_facts(job: JobInfo) -> Iterator[str]:
-    for role, tasks in group_by_key((task.task_role, task.name) for task in _stray_tasks(job)).items():
-        stated = f"state {TASK_SPEC_KEY} {role}, which minTaskMember does not name" if role else f"lack {TASK_SPEC_KEY}"
-        yield f"{join_names(tasks, 2)} {stated}: gang reads the role of a pod from that annotation or label only."
+    return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, tuple(part.lack for part in parts), facts)
 
 
 def _split_quota_advice(view: JobView, quota: ExhaustedQuota) -> Iterator[Advice]:
@@ -220,11 +187,8 @@ def _split_quota_advice(view: JobView, quota: ExhaustedQuota) -> Iterator[Advice
 _CHECKS = "quota, webhook, controller log"
 
 
-def _validity_advice(view: JobView, missing: int, valid: int, *, roles: bool, known_reason: bool) -> tuple[Advice, ...]:
+def _validity_advice(view: JobView, missing: int, valid: int, *, known_reason: bool) -> tuple[Advice, ...]:
     job, minimum = view.job.uid, view.job.min_available
-    if not missing and roles:
-        lower_advice = Advice.for_owner(f"{job}: remove the role from minTaskMember, or lower its minimum.")
-        return Advice.for_owner("Create the missing pods of each role."), lower_advice
     shortfall = f"created only {count_noun(len(view.tasks), 'pod')}" if view.tasks else "created no pods"
     if len(view.tasks) >= minimum:
         shortfall = f"has not replaced {len(view.tasks) - valid} of its pods (failed or terminating)"
@@ -389,14 +353,16 @@ def _lost_pods_finding(view: JobView, valid: int, evictions: Sequence[Eviction])
     return Finding(Cause.NOT_ENOUGH, headline, numbers, evidence, advice, facts=facts)
 
 
-def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFailure) -> tuple[CauseHeadline, str]:
+def _validity_lines(
+    view: JobView, valid: int, parts: Sequence[gang_parts.ShortPart], failure: PodFailure
+) -> tuple[CauseHeadline, str]:
     """(first line, the fact below it)."""
     job, opening = view.job, view.recording.timeline.opening_tasks
     pending, required = partial(CauseHeadline, job.uid, "is Pending"), required_pods(job.min_available)
     if valid >= job.min_available:
         met = f"The {count_noun(valid, 'pod')} that it has {verb_for(valid, 'meets')} minMember {job.min_available}"
-        skipped = f"{met}, but gang rejects the job as long as a role is short."
-        return pending(roles[0] if roles else "it has no pod that could be scheduled"), skipped if roles else SKIP_FACT
+        skipped = f"{met}, but gang rejects the job as long as {parts[0].state}." if parts else SKIP_FACT
+        return pending(parts[0].lack if parts else "it has no pod that could be scheduled"), skipped
     running = job.count_tasks(*RUNNING_STATUSES)
     if running:
         reason = f"{running} of the {required} {verb_for(running, 'runs')}, {_other_pods_words(view)}"
@@ -413,7 +379,7 @@ def _validity_lines(view: JobView, valid: int, roles: list[str], failure: PodFai
         return pending(f"{have}; {_other_pods_words(view)}{why}"), " ".join(failure.facts) or SKIP_FACT
     # Pods that were terminating before the cycle began.
     leaving = [task.name for task in view.tasks.values() if opening[task.key].status is TaskStatus.RELEASING]
-    causes = [capitalize_first(role) for role in roles]
+    causes = [capitalize_first(part.lack) for part in parts]
     causes += [f"{join_names(leaving)} {verb_for(len(leaving), 'is')} terminating"] if leaving else []
     return pending(have), f"{'; '.join(causes)}." if causes else SKIP_FACT
 
@@ -474,18 +440,3 @@ def _gate_advice(view: JobView, gated_tasks: Sequence[TaskInfo], gates: Collecti
     if not view.session.flags.is_gate_on(QUEUE_GATE):
         return Advice.cluster_admin(f"Start the scheduler with --feature-gates={QUEUE_GATE}=true, to remove the gate.")
     return Advice.for_owner("Wait for the next cycle: the queue has room, so the scheduler removes the gate.")
-
-
-def unchecked_role_facts(view: JobView) -> Iterator[str]:
-    """Yields a sentence if roles are below their minTaskMember and gang does not check these minimums."""
-    job = view.job
-    count_by_role = Counter(task.task_role for task in view.tasks.values() if task not in view.unplaced_tasks)
-    missed_roles = [
-        f"{role} ({count_by_role[role]} of {needed})"
-        for role, needed in job.task_min_available.items()
-        if count_by_role[role] < needed
-    ]
-    if missed_roles and view.unplaced_tasks and job.are_roles_unchecked():
-        total = sum(job.task_min_available.values())  # exact: ints
-        ignored = f"gang ignores minTaskMember (total {total}, above minMember {job.min_available})"
-        yield f"Below the minimum of their role: {join_names(missed_roles)}; {ignored}."

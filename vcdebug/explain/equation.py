@@ -22,6 +22,7 @@ from vcdebug.recording.event_index import TASK, seqs_before
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import state_before, task_of
 from vcdebug.snapshot.edit_path import field_step
+from vcdebug.snapshot.manifest import bare_name
 
 
 # Subclasses of float, so that a figure knows its unit while arithmetic and JSON treat it as a plain number.
@@ -443,3 +444,22 @@ def simulated_allocation(
                 # In call order: adding in another order would give a float sum that differs from the plugin's.
                 total = total.add(task.resreq) if SIMULATED_EXCHANGES[event.point] else total.sub(task.resreq)
     return total
+
+
+_SHORT_PARTS = {
+    "NodeResourcesFit_LeastAllocated": "least",
+    "NodeResourcesFit_MostAllocated": "most",
+    "NodeResourcesBalancedAllocation": "balanced",
+    "NodeAffinity": "affinity",
+    "InterPodAffinity": "podaffinity",
+    "TaintToleration": "taints",
+    "PodTopologySpread": "spread",
+    "ImageLocality": "image",
+    "DynamicResources": "dra",
+}
+
+
+def short_part(name: str) -> str:
+    """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
+    tail = bare_name(name)
+    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))

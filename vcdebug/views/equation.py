@@ -10,14 +10,14 @@ from vcdebug.debugger.facts import EventFact
 from vcdebug.debugger.origins import origin_of
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
 from vcdebug.explain.decisions.equations import equation_at, equation_inside
-from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure, format_figures
+from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure, format_figures, short_part
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import at_most
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.headline import short_part, task_list
+from vcdebug.views.headline import task_list
 from vcdebug.views.pieces import NO, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table
 

@@ -198,25 +198,6 @@ def task_list_or(keys: Sequence[str], empty: str) -> str:
     return task_list(keys) if keys else empty
 
 
-_SHORT_PARTS = {
-    "NodeResourcesFit_LeastAllocated": "least",
-    "NodeResourcesFit_MostAllocated": "most",
-    "NodeResourcesBalancedAllocation": "balanced",
-    "NodeAffinity": "affinity",
-    "InterPodAffinity": "podaffinity",
-    "TaintToleration": "taints",
-    "PodTopologySpread": "spread",
-    "ImageLocality": "image",
-    "DynamicResources": "dra",
-}
-
-
-def short_part(name: str) -> str:
-    """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
-    tail = bare_name(name)
-    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
-
-
 _LEVEL_PREFIX = {record.Level.QUEUE: "q "}
 
 

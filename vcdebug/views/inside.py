@@ -10,7 +10,7 @@ from vcdebug.explain.decisions import dry_runs as checks
 from vcdebug.explain.decisions.dry_runs import dry_run_at
 from vcdebug.explain.decisions.equations import ScorePart, best_scored_row, runner_up, score_parts, scores_before
 from vcdebug.explain.decisions.victim_funnel import BundleOutcome, DomainBundles, bundles_at
-from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.equation import Equation, Term, short_part
 from vcdebug.explain.plugins import AskedNode, asked_node_at, is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.explain.plugins.predicates import prepared_filters
@@ -24,7 +24,7 @@ from vcdebug.recording.event_index import seqs_after
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import bare_name
 from vcdebug.views.equation import figure_text, row_name, short_names
-from vcdebug.views.headline import answer_piece, fit_piece, short_part
+from vcdebug.views.headline import answer_piece, fit_piece
 from vcdebug.views.order import comparisons_table
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Line, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, Table, empty_table, table_columns

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from vcdebug.amount_text import count_noun, format_amount, format_amounts_apart, format_number, join_names, short_name
 from vcdebug.explain import predicate_reasons
 from vcdebug.explain.decisions import equations
+from vcdebug.explain.equation import short_part
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
@@ -18,7 +19,7 @@ from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskStatus
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import bare_name
-from vcdebug.views.headline import fit_piece, passing_piece, short_part
+from vcdebug.views.headline import fit_piece, passing_piece
 from vcdebug.views.pieces import BEST, NO, SKIPPED, YES, Piece, Style, make_line, muted_lines, muted_piece
 from vcdebug.views.table import Column, Row, RowsOnDemand, Table, empty_table, table_columns
 

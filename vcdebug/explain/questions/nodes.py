@@ -12,7 +12,7 @@ from vcdebug.explain.answer import Cause, Evidence, NamedQuestion, QuestionReply
 from vcdebug.explain.decisions import dry_runs, node_choice
 from vcdebug.explain.decisions.equations import ScorePart, score_parts
 from vcdebug.explain.decisions.victim_funnel import PLACED, TAKEN_BACK, VictimFunnel
-from vcdebug.explain.equation import Equation, Term, equation_json, format_figures
+from vcdebug.explain.equation import Equation, Term, equation_json, format_figures, short_part
 from vcdebug.explain.fit_table import NodeFit
 from vcdebug.explain.job_view import view_of
 from vcdebug.explain.node_fit import NodeFits
@@ -193,16 +193,17 @@ def _part_json(part: ScorePart | None) -> tuple[float | None, dict[str, object] 
 
 
 def _scores_sheet(ranked: list[node_choice.ScoredNode], winner: node_choice.ScoredNode) -> ReplySheet:
-    """The table of scores, with only the summands in which some nodes differ."""
+    """The table of scores, with only the summands in which some nodes differ; the longer side is the rows."""
     shown_nodes = [winner, *(scored for scored in ranked if scored.node != winner.node)][:MAX_SCORED_NODES]
     names = dict.fromkeys(name for scored in ranked for name in scored.parts)
     differing = [name for name in names if len({scored.parts.get(name) for scored in ranked}) > 1]
-    rows = []
+    rows = [("node", "total", *map(short_part, differing))]
     for scored in shown_nodes:
         parts = (scored.parts.get(name) for name in differing)
         scores = ("–" if part is None else format_number(part) for part in parts)
         rows.append((scored.node, format_number(scored.total), *scores))
-    return ReplySheet("scores", ("node", "total#", *(f"{name}#" for name in differing)), tuple(rows))
+    heads, *body = zip(*rows, strict=True) if len(differing) > len(shown_nodes) else rows
+    return ReplySheet("scores", (heads[0], *(f"{head}#" for head in heads[1:])), tuple(body))
 
 
 NODE_QUESTION = NamedQuestion("node", "Why this node", ("pod",), explain_node)

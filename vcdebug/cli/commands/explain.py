@@ -75,14 +75,15 @@ class ExplainCommand(Command):
         with status_line(output, "explaining Pending jobs (Ctrl-C to stop)") as show_status:
             surveyed = surveyor.survey_jobs(recording, count_reporter(show_status))
         if args.namespace and not surveyed.survey.jobs:
-            raise _no_jobs_error(recording, args.namespace)
+            raise no_jobs_error(recording, args.namespace)
         if surveyed.only_job and not args.json:
             return _explain_only_job(recording, name, surveyed, args, output)
         _require_job_to_prove(args)
         return _report_surveys(Surveys((name,), {name: surveyed}, _command_line_maker(args)), args, output)
 
 
-def _no_jobs_error(recording: Recording, namespace: str) -> VcdebugError:
+def no_jobs_error(recording: Recording, namespace: str) -> VcdebugError:
+    """The error for a namespace without jobs, with the closest one that has pods."""
     known = dict.fromkeys(key.partition("/")[0] for key in map(key_of, recording.snapshot.objects_of("Pod")))
     return VcdebugError("no jobs in this namespace", closest_name_hint(namespace, known), f"namespace {namespace}")
 

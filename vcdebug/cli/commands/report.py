@@ -10,6 +10,7 @@ from vcdebug.amount_text import count_noun
 from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
+from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
     from vcdebug.debugger.notebook import Bookmark
@@ -33,9 +34,14 @@ class ReportCommand(Command):
             -o, --output FILE  FILE.md or FILE.html (default: Markdown to standard output)
             --force            overwrite an existing file
             --job JOB_OR_POD   explain this job; repeatable (default: every Pending job)
+            -n, --namespace N  explain the Pending jobs of this namespace; with --job, its namespace
             --bookmarks FILE   JSON or YAML file of bookmarks, as the debugger saves them
             """,
-            {"--output": {"default": STDOUT}, "--job": {"action": "append", "default": []}},
+            {
+                "--output": {"default": STDOUT},
+                "--job": {"action": "append", "default": []},
+                "--namespace": {"default": ""},
+            },
         )
         arguments.add_shared_options(parser, "--set", "--extender-url")
         arguments.add_cycle_arguments(parser)
@@ -58,12 +64,16 @@ class ReportCommand(Command):
 def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportSubject:
     from vcdebug import __version__
     from vcdebug.cli.snapshots import replay_arguments
-    from vcdebug.explain.subject_names import find_subject
+    from vcdebug.explain.subject_names import find_subject, with_namespace
     from vcdebug.views.report import ReportSubject
     from vcdebug.whatif.cycles import CycleChain
 
     arguments.check_cycle_arguments(args)
     recording = replay_arguments(args).recording
+    if args.namespace:
+        args.job = [with_namespace(word, args.namespace) for word in args.job] or _pending_jobs(
+            recording, args.namespace
+        )
     for word in args.job:
         find_subject(recording, word)  # raises VcdebugError for an unknown name, before anything is written
     cycles: tuple[Recording, ...] = ()
@@ -72,6 +82,16 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
         chain.run_cycles(args.cycles)
         cycles = tuple(chain.recordings)
     return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, tuple(args.job), cycles)
+
+
+def _pending_jobs(recording: Recording, namespace: str) -> list[str]:
+    """The names of the Pending jobs of a namespace; raises VcdebugError without any."""
+    from vcdebug.explain.pending.survey import survey_jobs
+
+    jobs = [surveyed.explanation.job for surveyed in survey_jobs(recording).unscheduled_jobs]
+    if not (names := [job for job in jobs if job.startswith(f"{namespace}/")]):
+        raise VcdebugError("no Pending jobs in this namespace", where=f"namespace {namespace}")
+    return names
 
 
 def reproduce_commands(args: Namespace) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from vcdebug.cli import arguments
 from vcdebug.cli.commands import Command, CommandOutcome
+from vcdebug.cli.commands.explain import no_jobs_error
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
@@ -38,11 +39,12 @@ class RunCommand(Command):
         arguments.add_options(
             parser,
             """
+            -n, --namespace N  only jobs and pods of this namespace
             --trace FILE  write all events as JSON lines; .gz compresses, - is standard output
             --save FILE   save the recording; other commands open it without a replay
             --seed N      random seed for search start, map order and ties (default: fixed choices)
             """,
-            {"--seed": {"type": int}},
+            {"--seed": {"type": int}, "--namespace": {"default": ""}},
         )
         arguments.add_cycle_arguments(parser, "; --trace writes all of them")
         arguments.add_shared_options(parser, "--set", "--max-events", "--max-memory", "--no-cache", "--extender-url")
@@ -69,6 +71,8 @@ class RunCommand(Command):
             args, bound=arguments.recording_bound(args), keeping=arguments.cached_recordings(args, output)
         )
         output.name_jobs(recording)
+        if args.namespace and not any(job.startswith(f"{args.namespace}/") for job in recording.session.jobs):
+            raise no_jobs_error(recording, args.namespace)
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
         if args.save is not None:
@@ -78,7 +82,7 @@ class RunCommand(Command):
         if args.trace is not None:
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
-            write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
+            write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds, args.namespace)
             if not args.json:
                 write_blocks(cycle.explain_hint(recording, args), output)
         require_complete(recording)  # a recording that was cut off is an error, but reported first
@@ -99,7 +103,7 @@ def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, ou
     if args.trace is not None:
         _write_trace(partial(write_cycles, line), args.trace, output)
     if args.trace != STDOUT:
-        write_answer(args, output, cycles.cycles_document, cycles.cycles_blocks, line, seconds)
+        write_answer(args, output, cycles.cycles_document, cycles.cycles_blocks, line, seconds, args.namespace)
     return CommandOutcome.DONE
 
 

@@ -27,16 +27,25 @@ class WhyCommand(Command):
             """,
             {"WHAT": {"nargs": "+"}, "--depth": {"type": positive_number, "default": 4}},
         )
-        add_shared_options(parser, "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json")
+        add_shared_options(
+            parser, "--namespace", "--complete", "--release", "--set", "--extender-url", "--no-cache", "--json"
+        )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_release_answer
         from vcdebug.cli.snapshots import replay_arguments
+        from vcdebug.debugger.figures import FIGURE_KINDS
         from vcdebug.debugger.origins import find_fact
+        from vcdebug.explain.subject_names import with_namespace
         from vcdebug.views.origins import why_blocks, why_document
 
         recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
         output.name_jobs(recording)
+        kind, *names = args.what
+        if kind in ("job", "task") and names:
+            args.what[1] = with_namespace(names[0], args.namespace)
+        elif kind not in FIGURE_KINDS and not kind.isdigit():
+            args.what[0] = with_namespace(kind, args.namespace)
         fact = find_fact(recording, len(recording), recording.job_names.to_ids(" ".join(args.what)))
         release = recording.snapshot.release
         write_release_answer(args, output, release, why_document, why_blocks, recording, fact, args.depth)

@@ -14,7 +14,7 @@ from vcdebug.cli.reports.explanation import command_line
 from vcdebug.debugger.commands.cycles import describe_repeat
 from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.grouping import named_attributes
-from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.effects import Effects, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.session_closing import crash_report
@@ -30,9 +30,21 @@ if TYPE_CHECKING:
     from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 
-def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
-    """The JSON document of a cycle; everything but `seconds` depends on the snapshot alone."""
+def _effects_in(recording: Recording, namespace: str) -> Effects:
+    """The effects of a cycle; with a namespace, only those on its jobs and pods."""
     effects = cycle_effects(recording)
+    if not namespace:
+        return effects
+    moved = {
+        name: tuple(effect for effect in moves if effect.task.startswith(f"{namespace}/"))
+        for name, moves in named_attributes(effects, "bound pipelined held evicted").items()
+    }
+    return replace(effects, **moved, jobs=tuple(job for job in effects.jobs if job.job.startswith(f"{namespace}/")))
+
+
+def cycle_document(recording: Recording, seconds: Mapping[str, float], namespace: str = "") -> dict[str, object]:
+    """The JSON document of a cycle; everything but `seconds` depends on the snapshot alone."""
+    effects, begin = _effects_in(recording, namespace), f"{namespace}/" if namespace else ""
     return {
         "snapshot": recording.snapshot.name,
         "release": recording.snapshot.release.build_document(),
@@ -43,7 +55,7 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
         "pipelined": [asdict(entry) for entry in effects.pipelined],
         "held": [asdict(entry) for entry in effects.held],
         "evicted": [asdict(entry) for entry in effects.evicted],
-        "writes": [write._asdict() for write in api_writes(recording)],
+        "writes": [write._asdict() for write in api_writes(recording) if write.object.startswith(begin)],
         "jobs": [job._asdict() for job in effects.jobs],
         "notes": [named_attributes(note, "seq code text") for note in recording.notes],
         "problems": [problem.format_line() for problem in input_problems(recording)],
@@ -53,9 +65,9 @@ def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[s
     }
 
 
-def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
-    """The text report of a cycle; `seconds` are those of each stage and action."""
-    effects = cycle_effects(recording)
+def cycle_blocks(recording: Recording, seconds: Mapping[str, float], namespace: str = "") -> Iterator[Block]:
+    """The text report of a cycle, or of what it did in a namespace; `seconds` are those of each stage and action."""
+    effects = _effects_in(recording, namespace)
     yield make_paragraph(_cycle_title(recording, seconds), "title")
     yield make_paragraph(recording.snapshot.release.describe_trust())
     yield from input_problem_lines(recording)
@@ -69,7 +81,7 @@ def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator
         yield make_paragraph(f"stopped at the limit of {recording.cut_event.bound}; the cycle is incomplete", "bad")
     for table in iter_move_tables(effects):
         yield from (make_paragraph(""), table)
-    yield from _waiting_blocks(recording)
+    yield from _waiting_blocks(recording, namespace)
     yield make_paragraph("")
     yield job_table(effects)
     forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
@@ -98,22 +110,27 @@ def _cycle_title(recording: Recording, seconds: Mapping[str, float]) -> str:
     return f"{name}: {size}; {count_noun(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
 
 
-def _waiting_blocks(recording: Recording) -> Iterator[Block]:
-    rows = [(line.name, line.text) for line in iter_pending_lines(recording)]
+def _waiting_blocks(recording: Recording, namespace: str) -> Iterator[Block]:
+    begin = f"{namespace}/" if namespace else ""
+    rows = [(line.name, line.text) for line in iter_pending_lines(recording) if line.name.startswith(begin)]
     return titled_listing("Pending, reserved or evicted", ("job", "why"), rows, prose=True)
 
 
 def explain_hint(recording: Recording, args: Namespace) -> Iterator[Block]:
     """The command that explains the Pending jobs; no block where there is none."""
-    if any(line.mark.style == "bad" for line in iter_pending_lines(recording)):
+    begin = f"{args.namespace}/" if args.namespace else ""
+    if any(line.mark.style == "bad" and line.name.startswith(begin) for line in iter_pending_lines(recording)):
         yield make_paragraph("")
-        yield make_paragraph(f"Why, with fixes: {command_line(args, 'explain', args.snapshot)}", "muted")
+        options = ("-n", args.namespace) if args.namespace else ()
+        yield make_paragraph(f"Why, with fixes: {command_line(args, 'explain', args.snapshot, *options)}", "muted")
 
 
 # `vcdebug run --cycles`
 
 
-def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
+def cycles_document(
+    recordings: Sequence[Recording], seconds: Mapping[str, float], namespace: str = ""
+) -> dict[str, object]:
     """The JSON document of several cycles: that of `run` per cycle, and the first repeat."""
     repeat = find_repeat(recordings)
     return {
@@ -121,7 +138,7 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
             {
                 "cycle": number,
                 "now": recording.snapshot.now.isoformat(),
-                **cycle_document(recording, seconds if number == 1 else {}),
+                **cycle_document(recording, seconds if number == 1 else {}, namespace),
             }
             for number, recording in enumerate(recordings, start=1)
         ],
@@ -131,9 +148,11 @@ def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float
     }
 
 
-def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
+def cycles_blocks(
+    recordings: Sequence[Recording], seconds: Mapping[str, float], namespace: str = ""
+) -> Iterator[Block]:
     """The text report: the first cycle in full, then a row per cycle."""
-    yield from cycle_blocks(recordings[0], seconds)
+    yield from cycle_blocks(recordings[0], seconds, namespace)
     yield make_paragraph("")
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), header=(), footer=(), indent=2)
     repeat = find_repeat(recordings)

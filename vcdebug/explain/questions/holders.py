@@ -1,6 +1,8 @@
 """What holds room (a node, queue, port, volume, quota, or what a job lacks), and which job is next when it is freed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Final
 
@@ -22,7 +24,8 @@ from vcdebug.framework.hooks import ALLOCATABLE, PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import Level
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.ports import host_ports
-from vcdebug.model.names import JobId, QueueName, Seq, TaskKey
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
@@ -117,6 +120,49 @@ def _claim_keys(pod: Pod) -> list[str]:
     return [f"{pod.namespace}/{name}" for name in claim_names_of(pod)]
 
 
+class _PodNeed(Struct, frozen=True):
+    """What a Pending or pipelined pod needs, and which other pods hold some of it where that helps the pod."""
+
+    fits: NodeFits
+    """In the state at the end of the cycle: discarded plans are rolled back, and evicted pods are Releasing."""
+    resources: tuple[str, ...]
+    ports: tuple[str, ...]
+    claims: tuple[str, ...]
+    device_users: Mapping[TaskKey, str]
+    suitable_nodes: Collection[NodeName]
+    """Nodes that have room for the pod, or would have it without some of their pods."""
+    queues: Collection[QueueName]
+    """Queues of which pods count for a limit that rejects the job, on any node."""
+
+    @classmethod
+    def from_view(cls, view: JobView, task: TaskInfo, queues: Collection[QueueName]) -> _PodNeed:
+        """The need of a task of the job; `queues` are those of a limit that explains why the job is Pending."""
+        recording, fits = view.recording, NodeFits(view, task, len(view.recording))
+        resources = tuple(name for name, value in task.init_resreq.items() if value > 0)
+        # A pipelined pod waits for pods that terminate on its node, as any pod does where only they keep it out.
+        waiting = {node.name for node in fits.waiting_nodes} | {task.node_name}
+        nodes = recording.session.nodes
+        full = {node.name for node in fits.free_nodes if not task.init_resreq.less_equal(nodes[node.name].idle)}
+        if (fits.free_nodes or fits.waiting_nodes) and any(
+            refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits
+        ):
+            queues = dict.fromkeys(_limited_queues(view))
+        ports, claims = tuple(_host_ports(recording, task.pod)), tuple(_claim_keys(task.pod))
+        return cls(fits, resources, ports, claims, users_of_devices(fits), waiting | full, queues)
+
+    def shared_with(self, other: TaskInfo) -> list[str]:
+        """The host ports, claims and devices that the pod needs and the other one has."""
+        recording = self.fits.view.recording
+        ports = [f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in self.ports]
+        claims = [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in self.claims]
+        return [*ports, *claims, *filter(None, [self.device_users.get(other.key)])]
+
+    def amounts_of(self, other: TaskInfo) -> list[str]:
+        """The resources that the pod needs and the other one uses; empty on nodes where their room would not help."""
+        helps = other.node_name in self.suitable_nodes or _queue_of(self.fits.view.recording, other) in self.queues
+        return [name for name in self.resources if other.resreq.get(name) > 0] if helps else []
+
+
 def _for_job(recording: Recording, word: str) -> QuestionReply:
     subject = find_subject(recording, word)
     if subject.job not in recording.session.jobs:
@@ -126,53 +172,47 @@ def _for_job(recording: Recording, word: str) -> QuestionReply:
     task = view.blocked_task or next(reserved, None)
     explanation = explain_subject(recording, subject)
     # What a queue's limit rejects is held by the queue's pods, on any node.
-    queue_names = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
+    queues = dict.fromkeys(_limited_queues(view)) if explanation.cause_code in LIMIT_CAUSES else {}
     if task is None:
-        asked = [name for name, value in view.job.get_min_resources().items() if value > 0]
-        tasks = [task for task in _holding_tasks(recording) if _queue_of(recording, task) in queue_names]
-        held = [(task, [name for name in asked if task.resreq.get(name) > 0]) for task in tasks]
-        of_others = ((task, amounts) for task, amounts in held if amounts and task.job != subject.job)
-        needed = f"resources that {subject.job} needs ({format_resource(view.job.get_min_resources())})"
-        holders = [_build_holder(recording, task, amounts=amounts) for task, amounts in of_others]
-        reply = QuestionReply(f"{subject.job} has no Pending pods.", data={"subject": subject.job, "holders": []})
-        return _build_reply(recording, subject.job, needed, holders) if holders else reply
+        return _holders_of_minimum(view, queues)
     if task not in (*view.unplaced_tasks, *view.pending_at_open):
         return QuestionReply(explanation.sentence, data={"subject": subject.job, "holders": []})
-    # In the state at the end of the cycle: discarded plans are rolled back, and evicted pods are Releasing.
-    fits = NodeFits(view, task, len(recording))
-    dimensions = [name for name, value in task.init_resreq.items() if value > 0]
-    ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
-    # A pipelined pod waits for pods that terminate on its node, as any pod does where only they keep it out.
-    suitable = {node.name for node in fits.waiting_nodes} | {task.node_name}
-    nodes = recording.session.nodes
-    free = [node.name for node in fits.free_nodes]
-    suitable |= {name for name in free if not task.init_resreq.less_equal(nodes[name].idle)}
-    if (fits.free_nodes or fits.waiting_nodes) and any(
-        refusals_in(visit.visit_calls(ALLOCATABLE.upstream)) for visit in view.job_visits
-    ):
-        queue_names = dict.fromkeys(_limited_queues(view))
-    device_users = users_of_devices(fits)
+    return _holders_of_need(_PodNeed.from_view(view, task, queues), explanation.sentence)
+
+
+def _holders_of_minimum(view: JobView, queues: Collection[QueueName]) -> QuestionReply:
+    """The pods of these queues that use what the minResources of a job without Pending pods ask for."""
+    recording, job = view.recording, view.job
+    asked = [name for name, value in job.get_min_resources().items() if value > 0]
+    tasks = [task for task in _holding_tasks(recording) if _queue_of(recording, task) in queues]
+    held = [(task, [name for name in asked if task.resreq.get(name) > 0]) for task in tasks]
+    of_others = ((task, amounts) for task, amounts in held if amounts and task.job != job.uid)
+    holders = [_build_holder(recording, task, amounts=amounts) for task, amounts in of_others]
+    if not holders:
+        return QuestionReply(f"{job.uid} has no Pending pods.", data={"subject": job.uid, "holders": []})
+    needed = f"resources that {job.uid} needs ({format_resource(job.get_min_resources())})"
+    return _build_reply(recording, job.uid, needed, holders)
+
+
+def _holders_of_need(need: _PodNeed, explanation: str) -> QuestionReply:
+    """The pods that hold what a pod needs; `explanation` says why its job is Pending where they are not all of it."""
+    view, task = need.fits.view, need.fits.task
     holders, own, elsewhere = [], 0, 0
-    for other in _holding_tasks(recording):
-        shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
-        shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
-        shared += filter(None, [device_users.get(other.key)])
-        # Resources on unsuitable nodes do not help the job, however many there are.
-        counts = other.node_name in suitable or _queue_of(recording, other) in queue_names
-        amounts = [name for name in dimensions if other.resreq.get(name) > 0] if counts else []
-        if other.job == subject.job:
+    for other in _holding_tasks(view.recording):
+        shared, amounts = need.shared_with(other), need.amounts_of(other)
+        if other.job == view.job.uid:
             own += other is not task and bool(amounts)
         elif shared or amounts:
-            holders.append(_build_holder(recording, other, fits, shared, amounts))
-            elsewhere += not shared and other.node_name not in suitable
+            holders.append(_build_holder(view.recording, other, need.fits, shared, amounts))
+            elsewhere += not shared and other.node_name not in need.suitable_nodes
     needed = f"resources that {task.name} needs ({format_resource(task.init_resreq)})"
-    reply = _build_reply(recording, subject.job, needed, holders, own)
+    reply = _build_reply(view.recording, view.job.uid, needed, holders, own)
     limit_words = f"A limit of queue {view.queue.name} rejected it in this cycle"
     counted = f"{limit_words}: the pods that count for the limit are listed, on any node ({elsewhere} of these)."
     lines = (counted,) if elsewhere and holders else ()
     # Where a node is free for the pod, something else than these pods keeps its job Pending.
-    reason = () if holders and (queue_names or suitable.issuperset(free)) else (explanation.sentence,)
-    return replace(reply, lines=(*reply.lines, *lines, *reason))
+    are_all = holders and (need.queues or all(node.name in need.suitable_nodes for node in need.fits.free_nodes))
+    return replace(reply, lines=(*reply.lines, *lines, *(() if are_all else (explanation,))))
 
 
 def _limited_queues(view: JobView) -> Iterator[QueueName]:
@@ -301,32 +341,43 @@ def find_next_job(recording: Recording, word: str = "", seq: Seq = 0) -> Questio
     queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
     pending = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
     if not pending:
-        empty = [job.uid for job in queued if not job.tasks]
-        about = explain_by_name(recording, empty[0]).first_lines if empty and seq == len(recording) else ()
-        words = f"No pod is Pending; no pods exist yet of {join_names(empty)}." if empty else ""
-        return QuestionReply(words or "No Pending jobs.", tuple(about), data={"queues": [], "jobs": []})
+        return _nothing_pending_reply(recording, queued, is_at_end=seq == len(recording))
     queues = _sort_by_order(recording, seq, "queue", list(pending))
     jobs = {queue: _sort_by_order(recording, seq, "job", pending[queue]) for queue in queues}
     all_sheets = (
         _order_sheet("queues", recording, seq, "queue", queues),
         *(_order_sheet(f"jobs of {queue}", recording, seq, "job", jobs[queue]) for queue in queues),
     )
-    sheets = tuple(sheet for sheet in all_sheets if len(sheet.rows) > 1)
-    # No action tries a job that gang calls invalid, whatever its place in the order.
-    skipped = [job for queue in queues for job in jobs[queue] if job in invalid_jobs(recording)]
-    tried = group_by_key((queue, job) for queue in queues for job in jobs[queue] if job not in skipped)
-    skipped_words = f"{count_noun(len(skipped), 'job')} with too few pods for the gang ({join_names(skipped, 3)})"
-    first_job, sentence = skipped[0] if skipped else "", f"No job is next: no action tries {skipped_words}."
-    if tried:
-        first_queue, (first_job, *_) = next(iter(tried.items()))
-        reason = _first_place_words(recording, seq, list(tried), tried[first_queue])
-        sentence = f"{first_job} (queue {first_queue}) is next{reason}."
+    first_job, sentence, skipped_lines = _next_job_words(recording, seq, jobs)
     lines = ["Queues are ordered first; job priority counts only within a queue."] if len(queues) > 1 else []
-    lines += [f"No action tries {skipped_words}."] if skipped and tried else []
+    lines += skipped_lines
     if seq == len(recording):
         lines += explain_by_name(recording, first_job).first_lines
     data = {"queues": queues, "jobs": [{"queue": queue, "jobs": jobs[queue]} for queue in queues]}
-    return QuestionReply(sentence, tuple(lines), sheets, (), data)
+    return QuestionReply(sentence, tuple(lines), tuple(one for one in all_sheets if len(one.rows) > 1), (), data)
+
+
+def _nothing_pending_reply(recording: Recording, queued: Sequence[JobInfo], *, is_at_end: bool) -> QuestionReply:
+    empty = [job.uid for job in queued if not job.tasks]
+    about = explain_by_name(recording, empty[0]).first_lines if empty and is_at_end else ()
+    words = f"No pod is Pending; no pods exist yet of {join_names(empty)}." if empty else "No Pending jobs."
+    return QuestionReply(words, tuple(about), data={"queues": [], "jobs": []})
+
+
+def _next_job_words(
+    recording: Recording, seq: Seq, jobs: Mapping[QueueName, Sequence[JobId]]
+) -> tuple[JobId, str, Sequence[str]]:
+    """(next job, why it is next, which jobs no action tries); the first of the latter if no other is Pending."""
+    # No action tries a job that gang calls invalid, whatever its place in the order.
+    invalid = invalid_jobs(recording)
+    skipped = [job for some in jobs.values() for job in some if job in invalid]
+    tried = group_by_key((queue, job) for queue, some in jobs.items() for job in some if job not in skipped)
+    words = f"{count_noun(len(skipped), 'job')} with too few pods for the gang ({join_names(skipped, 3)})"
+    if not tried:
+        return skipped[0], f"No job is next: no action tries {words}.", ()
+    queue, (job, *_) = next(iter(tried.items()))
+    reason = _first_place_words(recording, seq, list(tried), tried[queue])
+    return job, f"{job} (queue {queue}) is next{reason}.", (f"No action tries {words}.",) if skipped else ()
 
 
 def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> list[str]:

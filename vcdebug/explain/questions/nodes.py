@@ -248,39 +248,45 @@ def explain_refusal(recording: Recording, word: str) -> QuestionReply:
     refusals = _grouped_refusals(recording, answering, hits, node)
     shown, hidden_lines = _select_shown(refusals)
     funnels = [funnel for search in searches if search.evicts for funnel in victim_funnels(recording, search.seq, pod)]
+    sentence = _refusal_sentence(pod, answering.event, len(hits))
+    if not room_searches:
+        sentence = f"{pod}: {_evicting_search_line(recording, answering, funnels)}"
+    about = (*_node_lines(recording, answering, funnels, node), *_explained_lines(recording, answering, pod))
+    lines = (*about, *(_evicting_search_line(recording, one, funnels) for one in evicting), *hidden_lines)
+    proofs = (answering, *evicting)
+    evidence = tuple(Evidence(one.seq, f"{count_noun(one.event.processed, 'node')} checked") for one in proofs)
+    sheets = (*(refusal.build_sheet() for refusal in shown), *(funnel_sheet(one, node) for one in funnels))
     data = {
         "pod": pod,
-        "event": answering.seq,
-        "action": answering.action,
-        "evictingSearches": [
-            {
-                "action": one.action,
-                "event": one.seq,
-                "feasible": len(one.event.feasible),
-                "refused": len(one.event.failed),
-            }
-            for one in evicting
-        ],
-        "feasible": len(answering.event.feasible),
-        "cacheKey": dry_runs.cache_key(recording, answering.event),
+        **_searches_json(recording, answering, evicting),
         "cacheHits": {name: hit.seq for name, hit in hits.items()},
         "nodes": [refusal.build_json(with_checks=refusal in shown) for refusal in refusals],
         "victimSearches": [funnel_json(funnel) for funnel in funnels],
     }
-    lines = tuple(_evicting_search_line(recording, one, funnels) for one in evicting)
-    if not answering.event.feasible.size:
-        # What a filter only calls by the name of its error, explain can trace to the object that lacks something.
-        # What a missing action would do is clear only after the sentence that names it.
-        found = explain_by_name(recording, pod)
-        lines = (*found.first_lines[found.cause_code != Cause.NOT_CONFIGURED :], *lines)
-    lines = (*_node_lines(recording, answering, funnels, node), *lines, *hidden_lines)
-    proofs = (answering, *evicting)
-    evidence = tuple(Evidence(one.seq, f"{count_noun(one.event.processed, 'node')} checked") for one in proofs)
-    sentence = _refusal_sentence(pod, answering.event, len(hits))
-    if not room_searches:
-        sentence = f"{pod}: {_evicting_search_line(recording, answering, funnels)}"
-    sheets = (*(refusal.build_sheet() for refusal in shown), *(funnel_sheet(one, node) for one in funnels))
     return QuestionReply(sentence, lines, tuple(sheet for sheet in sheets if sheet.rows), evidence, data)
+
+
+def _explained_lines(recording: Recording, search: NodeSearch, pod: TaskKey) -> Sequence[str]:
+    """What `explain` says of a pod for which the search found no node: it can trace a filter's error to its object."""
+    if search.event.feasible.size:
+        return ()
+    found = explain_by_name(recording, pod)
+    # What a missing action would do is clear only after the sentence that names it.
+    return found.first_lines[found.cause_code != Cause.NOT_CONFIGURED :]
+
+
+def _searches_json(recording: Recording, answering: NodeSearch, evicting: Sequence[NodeSearch]) -> dict[str, object]:
+    others = [
+        {"action": one.action, "event": one.seq, "feasible": len(one.event.feasible), "refused": len(one.event.failed)}
+        for one in evicting
+    ]
+    return {
+        "event": answering.seq,
+        "action": answering.action,
+        "evictingSearches": others,
+        "feasible": len(answering.event.feasible),
+        "cacheKey": dry_runs.cache_key(recording, answering.event),
+    }
 
 
 def _last_searches(recording: Recording, pod: TaskKey) -> list[NodeSearch]:

@@ -226,7 +226,7 @@ def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need
     ("words", "line"),
     [
         (["explain", BLOCKED, "--prvoe"], "unknown option '--prvoe'; did you mean --prove?"),
-        (["odds", BLOCKED, "-n", "research"], "unknown option '-n'; write the job or pod as NAMESPACE/NAME"),
+        (["diff", BLOCKED, BLOCKED, "-n", "research"], "unknown option '-n'; write the job or pod as NAMESPACE/NAME"),
         (["explain", BLOCKED, "-n", "reserch"], "namespace reserch: no jobs in this namespace; did you mean research?"),
         (["explain", BLOCKED, "research/llm-finetune", "b"], "unknown argument 'b'; see vcdebug explain --help"),
         (["--prvoe"], "unknown option '--prvoe'; see vcdebug --help"),

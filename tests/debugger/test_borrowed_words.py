@@ -5,6 +5,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.commands import PANEL_WORDS, CommandError, execute_line
 from vcdebug.debugger.driver import CommandReply, Driver
+from vcdebug.errors import VcdebugError
 from vcdebug.views.panels import PAGES, PANEL_VIEWS, find_panel
 
 JOB = "research/llm-finetune"
@@ -77,6 +78,40 @@ def test_steps_are_repeated_forward_and_backward(step: str, back: str) -> None:
     assert 103 == last_seq("goto 103", f"{step} 3", f"{back} 3")
     assert len(bundled()) == last_seq(f"{step} 100000")
     assert 1 == last_seq("goto 9", f"{back} 100000")
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("about job llm-finetune", f"about job {JOB}"),
+        ("about pod llm-finetune-worker-1", f"about task {JOB}-worker-1"),
+        ("back-about pod llm-finetune-worker-0", f"back-about task {JOB}-worker-0"),
+    ],
+)
+def test_events_about_an_object_need_no_namespace(line: str, same: str) -> None:
+    assert last_seq("goto 90", same) == last_seq("goto 90", line) != 90
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("about job nothing", "no job 'nothing'; available: "),
+        ("about pod nothing", "no pod 'nothing'; available: "),
+        ("about plugin nothing", "no plugin 'nothing'; available: "),
+    ],
+)
+def test_events_about_nothing_are_an_error(line: str, words: str) -> None:
+    with pytest.raises(VcdebugError) as caught:
+        replies(line)
+    assert caught.value.format_line().startswith(words)
+
+
+def test_a_pod_is_a_task() -> None:
+    driver = Driver(bundled())
+    name = "llm-finetune-worker-0"
+    for line in (f"print {{}} {name} status", f"break {{}} {name} status", f"break vote if {{}} == research/{name}"):
+        texts = [execute_line(driver, line.format(word)).text for word in ("task", "pod")]
+        assert texts[0][-8:] == texts[1][-8:], line
 
 
 def test_continue_passes_a_number_of_hits_and_run_begins_again() -> None:

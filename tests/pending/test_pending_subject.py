@@ -145,4 +145,6 @@ def test_an_unknown_name_is_answered_with_the_closest(snapshot: Snapshot) -> Non
     assert "did you mean ml/train" in caught.value.format_line()
     with pytest.raises(VcdebugError) as caught:
         find_subject(replay_cycle(snapshot), "zzz")
-    assert "zzz: no such job or pod; vcdebug run lists the jobs" == caught.value.format_line()
+    assert (
+        "zzz: no such job or pod; available: default/train, ml/train, default/serve-x1f9" == caught.value.format_line()
+    )

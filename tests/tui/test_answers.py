@@ -4,9 +4,11 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from rich.cells import cell_len
 
 from tests.tui.driving import NARROW, WIDE, opened, opened_again
 from vcdebug.debugger.commands import CommandReply
+from vcdebug.tui.key_names import KeyLine
 from vcdebug.tui.main.pages import PageOpener
 from vcdebug.tui.screens.pages import AnswerScreen, DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
@@ -255,3 +257,14 @@ async def test_on_the_page_of_a_job_keys_ask_about_that_job() -> None:
         assert "Which pods use the resources?" in desk.screen()
         await desk.press("escape", "6", "enter", "e")
         assert "Node cpu-01" in desk.screen(), "a node has no answer"
+
+
+async def test_a_narrow_page_keeps_the_keys_that_open_and_close() -> None:
+    async with opened_again(size=(60, 20)) as desk:
+        await desk.command("explain research/llm-finetune")
+        await desk.until_at_rest()
+        line = desk.app.screen.query_one(KeyLine)
+        assert ("Enter goes to the event", "Esc back") == (str(line.content).split("   ")[0], str(line.content)[-8:])
+        assert cell_len(str(line.content)) <= line.size.width
+        await desk.press("escape", "b")
+        assert "Enter sets it   Esc cancel" in str(desk.app.screen.query_one(KeyLine).content)

@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from vcdebug.debugger import expression, expression_tokens
+from vcdebug.debugger import expression, expression_tokens, figures
 from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind, find_kind
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
-from vcdebug.debugger.figures import FIGURE_KINDS, QUEUE, object_names, parse_figure
+from vcdebug.debugger.figures import QUEUE, object_names, parse_figure
 from vcdebug.errors import closest_name_hint
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
@@ -272,8 +272,9 @@ def _read_kind(reader: expression_tokens.TokenReader, recording: Recording | Non
     token = reader.read_token()
     name = KIND_ALIASES.get(token.text, token.text)
     words: list[str] = []
-    if token.text in STATEMENT_WORDS or token.text in FIGURE_KINDS:
-        name, words = "statement" if token.text in STATEMENT_WORDS else "data", [token.text]
+    figure_kind = figures.KIND_ALIASES.get(token.text, token.text)
+    if token.text in STATEMENT_WORDS or figure_kind in figures.FIGURE_KINDS:
+        name, words = ("statement", [token.text]) if token.text in STATEMENT_WORDS else ("data", [figure_kind])
     if name not in BREAKPOINT_KINDS and resolve_reference(_IS_FUNCTION)(token.text):
         return find_kind("function").parse_words([token.text])
     if name not in BREAKPOINT_KINDS:

@@ -399,8 +399,9 @@ class _Parser:
             return _constant(self.parse_quantity(token))
         if token.text in NAMED_CONSTANTS:
             return _constant(NAMED_CONSTANTS[token.text])
-        if token.text in self.known:
-            return _named_field(token.text, self.known[token.text])
+        field = "task" if token.text == "pod" else token.text
+        if field in self.known:
+            return _named_field(field, self.known[field])
         hint = closest_name_hint(token.text, self.known) or f"text is in quotes; fields are {', '.join(self.known)}"
         raise self.reader.error_at(f"no field {token.text!r}; {hint}", token)
 

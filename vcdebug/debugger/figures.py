@@ -22,6 +22,8 @@ from vcdebug.recording.timeline import ClusterState, JobCounts
 
 NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
 FIGURE_KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
+KIND_ALIASES: Final = {"pod": TASK}
+"""Kubernetes' words for kinds."""
 RESOURCE_KINDS: Final = {"jobs": JOB, "pods": TASK, "nodes": NODE, "queues": QUEUE}
 """Commands that show all objects of a kind -> that kind."""
 STATUS_COUNTS: Final[Mapping[str, TaskStatus]] = {
@@ -207,7 +209,7 @@ def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
     """The figure that the words name; raises FigureError with what would be possible."""
     if not words:
         raise FigureError("say which figure", FIGURE_USAGE)
-    kind, name_words = words[0], words[1:]
+    kind, name_words = KIND_ALIASES.get(words[0], words[0]), words[1:]
     if kind not in FIGURE_KINDS:
         raise FigureError(f"no kind of figure {kind!r}", f"figures are {FIGURE_USAGE}")
     if not name_words:

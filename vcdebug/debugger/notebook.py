@@ -318,7 +318,11 @@ def names_figure(text: str) -> bool:
     """Whether a text is a figure (`node n1 idle`) and no expression (`node == "n1"`, `count(victims)`)."""
     kind, _, arguments = text.strip().partition(" ")
     begins = arguments.strip().partition(" ")[0]
-    return kind in figures.FIGURE_KINDS and begins[:1].isalnum() and begins not in ("in", "not", "matches", "and", "or")
+    return (
+        figures.KIND_ALIASES.get(kind, kind) in figures.FIGURE_KINDS
+        and begins[:1].isalnum()
+        and begins not in ("in", "not", "matches", "and", "or")
+    )
 
 
 def normalize_watch(recording: Recording, text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
+from vcdebug.amount_text import join_first_names
 from vcdebug.errors import VcdebugError, closest_names
 from vcdebug.explain.job_view import ExplainSubject
 from vcdebug.grouping import group_by_key
@@ -159,7 +160,9 @@ class _SubjectSearch:
             or [tails[close] for close in closest_names(tail, tails, 3, 0.5)]
             or [key for known, key in tails.items() if tail and tail in known][:3]
         )
-        hint = f"did you mean {', '.join(similar)}?" if similar else "vcdebug run lists the jobs"
+        jobs = list(map(self._names.name_of, self._groups))
+        available = f"available: {join_first_names(jobs[:3], len(jobs))}" if jobs else "the snapshot has no PodGroups"
+        hint = f"did you mean {', '.join(similar)}?" if similar else available
         return NotFoundError("no such job or pod", hint, word)
 
 

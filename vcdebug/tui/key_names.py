@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from rich.cells import cell_len
 from rich.text import Text
 from textual.keys import Keys, _character_to_key, key_to_character
 from textual.reactive import reactive
@@ -106,21 +107,34 @@ def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -
 
 
 class KeyLine(SettledLabel):
-    """The last line of a page or dialog; a click on an entry, as `/ filter`, presses its key."""
+    """The last line of a page or dialog; a click on an entry, as `/ filter`, presses its key.
+
+    Where they have no room, entries are left out from the end, but not those of Enter and Esc.
+    """
 
     DEFAULT_CSS = "KeyLine { dock: bottom; width: 100%; height: 1; color: $text-muted; }"
     auto_links = reactive(False)
 
     def __init__(self, words: str = "") -> None:
         super().__init__(_clickable_entries(words))
+        self._words = words
 
     def show_keys(self, words: str) -> None:
         """Show entries that are three spaces apart, or a message."""
-        self.update(_clickable_entries(words), layout=False)  # one line in the whole width
+        self._words = words
+        self.update(_clickable_entries(words, self.size.width), layout=False)  # one line in the whole width
+
+    def on_resize(self) -> None:
+        if str(self.content) != _clickable_entries(self._words, self.size.width).plain:
+            self.show_keys(self._words)
 
 
-def _clickable_entries(words: str) -> Text:
-    return Text("   ").join(map(_clickable_entry, words.split("   ")))
+def _clickable_entries(words: str, width: int = 0) -> Text:
+    entries = words.split("   ")
+    extra = [entry for entry in entries if not entry.startswith(("Enter ", "Esc "))]
+    while len(entries) > 1 and extra and cell_len("   ".join(entries)) > width > 0:
+        entries.remove(extra.pop())
+    return Text("   ").join(map(_clickable_entry, entries))
 
 
 def _clickable_entry(words: str) -> Text:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Final
 
 from vcdebug.debugger.driver import CommandError, CommandReply, Driver, DriverStep, Verb, parse_number
+from vcdebug.debugger.figures import KIND_ALIASES, PLUGIN, find_object_name
 
 
 def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:
@@ -68,11 +69,15 @@ def _show_place(driver: Driver, _: str) -> CommandReply:
 
 def _goto_about(back: bool, driver: Driver, argument: str) -> CommandReply:
     kind, _, name = argument.partition(" ")
+    kind = KIND_ALIASES.get(kind, kind)
     if kind not in ("job", "task", "node", "queue", "plugin") or not name:
-        raise CommandError(
-            f"no kind and name in {argument!r}", "job NAME, task NAME, node NAME, queue NAME or plugin NAME"
-        )
-    return CommandReply(driver.next_about(kind, name.strip(), back=back))
+        raise CommandError(f"no kind and name in {argument!r}", "job, pod, node, queue or plugin, and its name")
+    name = name.strip()
+    if kind != PLUGIN:
+        name = find_object_name(driver.debugger.recording, kind, name)
+    elif name not in (plugins := driver.debugger.recording.conf.plugin_names()):
+        raise CommandError(f"no plugin {name!r}", f"available: {', '.join(plugins)}")
+    return CommandReply(driver.next_about(kind, name, back=back))
 
 
 VERBS: Final = (
@@ -97,8 +102,8 @@ VERBS: Final = (
          goto_event),
     Verb(("last", "-"), "", "where the last jump began",
          lambda driver, _: CommandReply(driver.last_position())),
-    Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", partial(_goto_about, False)),
-    Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", partial(_goto_about, True)),
+    Verb(("about", "]"), "job|pod|node|queue|plugin NAME", "next event about it", partial(_goto_about, False)),
+    Verb(("back-about", "["), "job|pod|node|queue|plugin NAME", "previous event about it", partial(_goto_about, True)),
     Verb(("where", "bt", "backtrace", "frame"), "",
          "the spans around the event, and upstream's functions, innermost first", _show_place),
 )  # fmt: skip

@@ -244,3 +244,60 @@ def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
     found = asked(node("n1"), claim, slow, volumes=volumes)
     assert "StorageClass fast is not in this snapshot (it has slow)" in found.full_text
     assert "Create StorageClass fast, or name an existing one in the claim." in found.advice_texts
+
+
+@pytest.mark.parametrize(
+    ("window", "words"),
+    [
+        ("10:00", "the window '10:00' of which cannot be read in plugin tdm"),
+        ("ten-twelve", "the window 'ten-twelve' of which cannot be read in plugin tdm"),
+        ("25:00-26:00", "the window '25:00-26:00' of which cannot be read in plugin tdm"),
+        (None, "which has no tdm.revocable-zone.rz1 in plugin tdm"),
+    ],
+)
+def test_a_revocable_zone_without_a_window_that_can_be_read_is_named(window: str | None, words: str) -> None:
+    conf = WINDOWS.replace("18:00-20:00", window) if window else WINDOWS.replace("zone.rz1", "zone.rz2")
+    revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
+    found = asked(revocable, conf=conf, annotations={"volcano.sh/revocable-zone": "*"})
+    assert f"n1 is in revocable zone rz1, {words}" in found.full_text
+    assert "Set tdm.revocable-zone.rz1 of plugin tdm to a window such as 00:00-23:59." in found.advice_texts
+
+
+def test_a_pod_without_a_zone_waits_for_a_closed_window_too() -> None:
+    revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
+    found = asked(revocable, conf=WINDOWS)
+    allow = next(text for text in found.advice_texts if "volcano.sh/revocable-zone" in text)
+    assert allow.endswith("and wait until 18:00, when a revocable zone opens.")
+
+
+def test_a_preemptable_job_may_not_evict_where_tdm_decides_who_starves() -> None:
+    conf = WINDOWS.replace("allocate", "allocate, preempt")
+    preemptable = {"volcano.sh/preemptable": "true"}
+    busy = [pod_group("busy"), *pods("busy", 1, cpu="8", on="n1")]
+    group = pod_group("train")
+    group["metadata"]["annotations"] = preemptable
+    snapshot = cluster(node("n1", cpu="8"), busy, group, pods("train", 1, cpu="4", annotations=preemptable), conf=conf)
+    found = explain_by_name(replay_cycle(snapshot), "default/train")
+    assert "not-starving" == found.cause_code
+    assert 'volcano.sh/preemptable is "true" and tdm lets no such job evict' in found.full_text
+    assert "it has its minMember" not in found.full_text
+
+
+@pytest.mark.parametrize(
+    ("actions", "priority", "words"),
+    [
+        ("allocate", None, "taking those back needs action preempt and a PriorityClass above 0 (it has 0)."),
+        ("allocate", 5, ""),
+        ("allocate, preempt", None, ""),
+    ],
+)
+def test_pods_above_the_minimum_of_another_gang_are_named(actions: str, priority: int | None, words: str) -> None:
+    conf = conf_of("priority gang", "predicates nodeorder", actions=actions)
+    elastic = [pod_group("elastic", min_member=2), *pods("elastic", 4, cpu="2", on="n1")]
+    classes = [priority_class("high", priority)] if priority else []
+    wanted = [pod_group("train", priority_class="high" if priority else None), *pods("train", 1, cpu="4")]
+    snapshot = cluster(node("n1", cpu="8"), classes, elastic, wanted, conf=conf)
+    found = explain_by_name(replay_cycle(snapshot), "default/train")
+    said = "default/elastic runs 2 pods more than its minMember 2; "
+    assert (said in found.full_text) is bool(words)
+    assert words in found.full_text

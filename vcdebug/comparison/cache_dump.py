@@ -134,18 +134,13 @@ class _DumpWalk:
                 and not one_sided
                 and (dumped_value is None or isinstance(dumped_value, Mapping))
             ):
-                self._compare_mapping(
-                    name, field, dumped_value or {}, value, is_open=key in _OPEN_MAPS or _is_set(name, path)
-                )
+                # A Go set: of tasks in an index by status, of names in a document about tiers.
+                is_set = path.endswith("TaskStatusIndex") or name in DOCUMENT_NAMES
+                self._compare_mapping(name, field, dumped_value or {}, value, is_open=key in _OPEN_MAPS or is_set)
                 continue
             self.fields += 1
             if one_sided or not _are_equal(dumped_value, value):
                 self.differences.append(FieldDifference(name, field, _value_text(dumped_value), _value_text(value)))
-
-
-def _is_set(name: str, path: str) -> bool:
-    """Whether the mapping is a Go set: of tasks in an index by status, of names in a document about tiers."""
-    return path.endswith("TaskStatusIndex") or name in DOCUMENT_NAMES
 
 
 def _compared_keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:

@@ -163,22 +163,10 @@ def _error_document(text: str | None) -> dict[str, str] | None:
 _WORD_START: Final = re.compile(r"(?<!^)(?=[A-Z])")
 P = ParamSpec("P")
 R = TypeVar("R")
-AnswerForm = Literal[
-    "comparison",
-    "truth",
-    "vote",
-    "victims",
-    "tasks",
-    "validity",
-    "error",
-    "objection",
-    "verdict",
-    "node",
-    "job",
-    "rows",
-    "scores",
-    "nothing",
-]
+AnswerForm = (
+    Literal["comparison", "truth", "vote", "victims", "tasks", "validity", "error"]
+    | Literal["objection", "verdict", "node", "job", "rows", "scores", "nothing"]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,9 +59,12 @@ class RevocableZones(NamedTuple):
             return None
         return OUT_OF_WINDOW.format(zone=zone, window=window)
 
-    def next_opening(self, zone: str) -> datetime:
-        """When a zone with a closed window opens next."""
-        opens = clock_time(self.now, clock_minutes(self.windows[zone].strip().split("-")[0]))
+    def next_opening(self, zone: str) -> datetime | None:
+        """When a zone with a closed window opens next; None for a zone without a window that can be read."""
+        window = self.windows.get(zone, "")
+        if self.zone_error(zone) != OUT_OF_WINDOW.format(zone=zone, window=window):
+            return None
+        opens = clock_time(self.now, clock_minutes(window.strip().split("-")[0]))
         return opens if opens > self.now else opens + timedelta(days=1)
 
 

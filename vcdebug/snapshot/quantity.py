@@ -213,7 +213,8 @@ def _nano_units(digits: int, scale: int) -> int:
 def _scale_int64(amount: _Int64Amount, power: int) -> int:
     shift = amount.scale + power
     if shift < 0:
-        return _divide_away_from_zero(amount.mantissa, _ten_to(-shift))
+        number, divisor = amount.mantissa, _ten_to(-shift)
+        return -(-number // divisor) if number > 0 else number // divisor
     # On overflow Go returns the wrapped product for these powers, and 0 for any other.
     if shift in (0, 1, 2, 3, 6, 9):
         return _wrap_int64(amount.mantissa * _ten_to(shift))
@@ -221,10 +222,6 @@ def _scale_int64(amount: _Int64Amount, power: int) -> int:
         return 0
     scaled = amount.mantissa * _ten_to(shift)
     return scaled if scaled == _wrap_int64(scaled) else 0
-
-
-def _divide_away_from_zero(number: int, divisor: int) -> int:
-    return -(-number // divisor) if number > 0 else number // divisor
 
 
 def _scale_decimal(amount: _DecimalAmount, power: int) -> int:

@@ -64,12 +64,9 @@ def _summary_text(equation: Equation) -> str:
 
 def short_names(text: str) -> str:
     """The text with the namespaces of jobs and tasks removed."""
-    return " ".join(bare_name(word) if _is_name(word) else word for word in text.split(" "))
-
-
-def _is_name(word: str) -> bool:
-    """Whether a word is `namespace/name`, not a device and not a division sign."""
-    return "/" in word and word != "/" and not word.startswith("nvidia")
+    # A name is `namespace/name`, not a device and not a division sign.
+    names = {word for word in text.split(" ") if "/" in word and word != "/" and not word.startswith("nvidia")}
+    return " ".join(bare_name(word) if word in names else word for word in text.split(" "))
 
 
 def _term_row(equation: Equation, term: Term) -> Row:

@@ -167,7 +167,8 @@ class TopologyAwarePreemption:
         ssn.log("victims", task_keys_of(victims))
         potential: list[TaskInfo] = []
         if ssn.release.has_older_form(REPRIEVE_ORDER):
-            victims = sorted(victims, key=_most_important_first)
+            # The most important first: descending priority, then the earlier start.
+            victims = sorted(victims, key=lambda t: (-(t.pod.priority or 0), t.pod.status.get("startTime") or ""))
         heap = build_victims_queue(ssn, victims, task)
         while heap:
             victim = heap.pop()
@@ -189,11 +190,6 @@ class TopologyAwarePreemption:
         if ssn.release.has_older_form(REPRIEVE_ORDER):
             return _reprieve_pods(simulation, potential)
         return _reprieve_pods(simulation, potential[::-1])
-
-
-def _most_important_first(task: TaskInfo) -> tuple[int, str]:
-    """Sort key: descending priority, then the earlier start."""
-    return -(task.pod.priority or 0), task.pod.status.get("startTime") or ""
 
 
 def _reprieve_pods(simulation: NodeSimulation, potential: list[TaskInfo]) -> list[TaskInfo]:

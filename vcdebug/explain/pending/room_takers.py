@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from vcdebug import amount_text
-from vcdebug.actions import ALLOCATE
+from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import count_noun, join_first_names, join_names, verb_for
 from vcdebug.explain.answer import Advice, Evidence
 from vcdebug.explain.fit_table import fit_table, room_by_node
@@ -22,7 +22,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import CAPACITY
+from vcdebug.plugins import CAPACITY, PRIORITY
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import sum_resources
 from vcdebug.recording.visits import JobVisit, TaskTry
@@ -230,7 +230,8 @@ def user_facts(fits: NodeFits) -> list[str]:
     if not pods:
         return []
     used = f"In use on {place} ({name}): {amount_text.join_ranked_amounts(name, pods, MAX_TAKERS)}."
-    return [used, *_lower_elsewhere(fits.view, _jobs_on_node(recording, fits.earliest_seq, place, name))]
+    jobs = _jobs_on_node(recording, fits.earliest_seq, place, name)
+    return [used, *_lower_elsewhere(fits.view, jobs), *_elastic_users(fits.view, jobs)]
 
 
 def _lower_elsewhere(view: JobView, others: Sequence[JobInfo]) -> Iterator[str]:
@@ -241,6 +242,19 @@ def _lower_elsewhere(view: JobView, others: Sequence[JobInfo]) -> Iterator[str]:
         own = f"priority {view.job.priority} counts only within queue {view.queue.name}"
         one_queue = "In one queue it would order them, and preempt could evict by it"
         yield f"Of lower priority there: {names}; {own}. {one_queue}."
+
+
+def _elastic_users(view: JobView, others: Sequence[JobInfo]) -> Iterator[str]:
+    """Yields a sentence about a job of the queue with pods above its gang's minimum, which preempt would not take."""
+    conf, own = view.recording.conf, view.job
+    peers = (one for one in others if one.uid != own.uid and one.queue == own.queue and own.priority <= one.priority)
+    for job in peers if PRIORITY in conf.plugin_names() and PREEMPT not in conf.actions else ():
+        extra = job.ready_task_num() - job.min_available
+        if extra > 0 and job.min_available > 1:
+            runs = f"{job.uid} runs {count_noun(extra, 'pod')} more than its minMember {job.min_available}"
+            needs = f"action preempt and a PriorityClass above {job.priority} (it has {own.priority})"
+            yield f"{runs}; taking those back needs {needs}."
+            return
 
 
 _MAX_MOVED = 4

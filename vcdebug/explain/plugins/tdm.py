@@ -164,28 +164,41 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def find_closed_zones(fits: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes of revocable zones that no pod without the annotation may use, and those of a closed window."""
-    plugin = fits.view.session.plugin_of_class(tdm.Tdm)
-    shut = filter(None, map(plugin.zones.zone_error, plugin.windows))
-    names = [] if fits.task.revocable_zone else [node.name for node in fits.refused_for(tdm.NOT_ALLOWED, *shut)]
-    if names:
+    zones, nodes = fits.view.session.plugin_of_class(tdm.Tdm).zones, fits.view.session.nodes
+    states = {zone: zones.zone_error(zone) for node in nodes.values() if (zone := node.revocable_zone)}
+    errors = {zone: error for zone, error in states.items() if error}
+    if not fits.task.revocable_zone and (refused := fits.refused_for(tdm.NOT_ALLOWED, *errors.values())):
+        names = [node.name for node in refused]
         rule = f"only pods with annotation {REVOCABLE_ZONE_KEY}, which {fits.task.name} lacks"
         text = f"{join_names(names)} of a revocable zone {verb_for(len(names), 'takes')} {rule}"
         alike = [one for one in fits.view.unplaced_tasks if one.task_role == fits.task.task_role]
-        edits = (f"Pod/{one.key}:metadata.annotations[{REVOCABLE_ZONE_KEY}]='*'" for one in alike)
-        allow = f'Set annotation {REVOCABLE_ZONE_KEY}: "*" on the pods, if tdm may evict them when a window ends.'
-        yield ConstraintFailure(text, (Advice.for_owner(allow, *edits),))
-    for zone, window in plugin.windows.items():
-        error = plugin.zones.zone_error(zone)
-        names = [node.name for node in fits.refused_for(error)] if error else []
-        if names:
-            now, opens = plugin.zones.now.strftime("%H:%M"), plugin.zones.next_opening(zone)
-            place_words = f"{join_names(names)} {verb_for(len(names), 'is')} in revocable zone {zone}"
-            wait = f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens."
-            advice = (
-                Advice.for_owner(wait, f"clock:now={opens.isoformat()}"),
-                Advice.cluster_admin(f"Extend tdm.revocable-zone.{zone} ({window})."),
-            )
-            yield ConstraintFailure(f"{place_words}, open only {window} (now {now})", advice, is_temporary=True)
+        edits = [f"Pod/{one.key}:metadata.annotations[{REVOCABLE_ZONE_KEY}]='*'" for one in alike]
+        allow = f'Set annotation {REVOCABLE_ZONE_KEY}: "*" on the pods, if tdm may evict them when a window ends'
+        openings = list(filter(None, (zones.next_opening(nodes[name].revocable_zone) for name in names)))
+        if openings and not fits.refused_for(tdm.NOT_ALLOWED):
+            allow += f", and wait until {min(openings).strftime('%H:%M')}, when a revocable zone opens"
+            edits.append(f"clock:now={min(openings).isoformat()}")
+        yield ConstraintFailure(text, (Advice.for_owner(f"{allow}.", *edits),))
+    for zone, error in errors.items():
+        if names := [node.name for node in fits.refused_for(error) if nodes[node.name].revocable_zone == zone]:
+            yield _closed_zone_failure(zones, zone, f"{join_names(names)} {verb_for(len(names), 'is')}")
+
+
+def _closed_zone_failure(zones: tdm.RevocableZones, zone: str, nodes_are: str) -> ConstraintFailure:
+    """The failure of the nodes of a zone whose window is closed, missing, or cannot be read."""
+    window, opens, key = zones.windows.get(zone), zones.next_opening(zone), f"{tdm.ZONE_KEY}{zone}"
+    if opens is None:
+        fault = f"the window {window!r} of which cannot be read" if window else f"which has no {key}"
+        words, edit = f"Set {key} of plugin tdm to a window such as 00:00-23:59.", f"[{key}]='00:00-23:59'"
+        write = Advice.cluster_admin(words, f"conf:plugins.tdm.arguments{edit}")
+        return ConstraintFailure(f"{nodes_are} in revocable zone {zone}, {fault} in plugin tdm", (write,))
+    wait = f"Wait until {opens.strftime('%H:%M')}, when revocable zone {zone} opens."
+    advice = (
+        Advice.for_owner(wait, f"clock:now={opens.isoformat()}"),
+        Advice.cluster_admin(f"Extend {key} ({window})."),
+    )
+    text = f"{nodes_are} in revocable zone {zone}, open only {window} (now {zones.now.strftime('%H:%M')})"
+    return ConstraintFailure(text, advice, is_temporary=True)
 
 
 EXPLAINER = PluginExplainer(

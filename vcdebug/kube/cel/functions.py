@@ -125,10 +125,6 @@ def _compare_rules(kind: type) -> dict[tuple[object, ...], CelRule]:
     }
 
 
-def _size_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
-    return {("size", kind): len for kind in types}
-
-
 _ARITHMETIC: Final[Mapping[tuple[object, ...], CelRule]] = {
     ("+", int, int): lambda a, b: _check_overflow(a + b),
     ("-", int, int): lambda a, b: _check_overflow(a - b),
@@ -192,7 +188,7 @@ RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
     **_TEXTS,
     **_CONVERSIONS,
     **_KUBERNETES,
-    **_size_rules(str, list, dict),
+    **{("size", kind): len for kind in (str, list, dict)},
     **_order_rules(int, int),
     **_order_rules(int, float),
     **_order_rules(float, int),

@@ -16,6 +16,7 @@ from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
+from vcdebug.grouping import split_names
 from vcdebug.model.names import Seq
 from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
@@ -170,20 +171,9 @@ class PanelRerun:
         return self._requested.get(rerun.panel) is rerun
 
 
-MODULES_AHEAD: Final = (
-    "vcdebug.views.event_view",
-    "vcdebug.views.equation",
-    "vcdebug.explain.decisions.dry_runs",
-    "vcdebug.tui.completion",
-    "vcdebug.tui.main.pages",
-    "vcdebug.tui.main.cursor_commands",
-    "vcdebug.tui.screens.pages",
-    "vcdebug.tui.screens.dialogs",
-    "vcdebug.tui.palette",
-    "vcdebug.views.conf",
-    "vcdebug.views.victim_search",
-    "vcdebug.views.origins",
-    "vcdebug.views.log",
+MODULES_AHEAD: Final = split_names(
+    "views.event_view views.equation explain.decisions.dry_runs tui.completion tui.main.pages tui.main.cursor_commands "
+    "tui.screens.pages tui.screens.dialogs tui.palette views.conf views.victim_search views.origins views.log"
 )
 """Modules that the first keys need, in the likely order: a step, a command, a page, a dialog, the palette, a panel."""
 
@@ -193,7 +183,7 @@ def import_modules_ahead(is_stopped: Callable[[], bool]) -> None:
     for name in MODULES_AHEAD:
         if is_stopped():
             return
-        import_module(name)
+        import_module(f"vcdebug.{name}")
     commands.list_verbs()
 
 

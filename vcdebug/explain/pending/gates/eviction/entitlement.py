@@ -12,7 +12,9 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.room_takers import HYPER_NODE_ROOMS, MAX_TAKERS, user_facts
 from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.registry import resolve_reference
+from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import TDM
 from vcdebug.recording.visits import JobVisit, TaskTry, refusals_in
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
 
@@ -41,9 +43,16 @@ def not_starving_finding(view: JobView, action: str, task: TaskInfo) -> Finding:
         evidence = _start_evidence(view, action)
         return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, (enabling,)).with_additions(*room)
     plugin = (answers or calls)[0][1].plugin
+    unstarved = f"JobStarving: {plugin} reports that the job does not starve"
+    if plugin == TDM and view.job.preemptable:
+        reason = f'{action} does not act for it, since {PREEMPTABLE_KEY} is "true" and {plugin} lets no such job evict'
+        remove = f"Remove {PREEMPTABLE_KEY} from PodGroup {job}, if its pods may evict and may not be evicted."
+        key, evidence = f"[{PREEMPTABLE_KEY}]-", proof_of(asked_at, unstarved)
+        edits = (f"PodGroup/{job}:metadata.annotations{key}", f"PodGroup/{job}:metadata.labels{key}")
+        advice = (Advice.for_owner("Wait for free room."), Advice.for_owner(remove, *edits))
+        return view.pending(Cause.NOT_STARVING, reason, numbers, evidence, advice).with_additions(*room)
     counts_text = f"{ready} ready, {waiting} pipelined, minMember {minimum}"
     reason = f"it has its minMember ({counts_text}); {action} acts only for jobs below it"
-    unstarved = f"JobStarving: {plugin} reports that the job does not starve"
     evidence = proof_of(asked_at, unstarved if answers else f"{action} ends, and the job has its minMember")
     wait_reason = f"{plugin} does not report pods above minMember as starving, so {action} does not evict for them"
     above = f"Raise minMember above {ready + waiting}, so that the job counts as starving."

@@ -12,6 +12,7 @@ from vcdebug.plugins.nodegroup import GROUP_LABEL
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.whatif.branch import edited_snapshot
 from vcdebug.whatif.fixes.plan import describe_result, describe_short_plan
 from vcdebug.whatif.fixes.search import search_few_fixes, short_plans
@@ -357,3 +358,28 @@ def test_a_smaller_request_names_the_container_where_several_ask_the_resource(se
     first = member["spec"]["containers"][0].get("name")
     named = {"4": f"j-0, container {first}: requests.cpu 7 -> 6", "8": "j-0, container side: requests.cpu 8 -> 3"}
     assert named.get(second or "", "j-0: requests.cpu 7 -> 5") in fixes
+
+
+def test_a_short_search_drops_a_change_that_is_not_needed() -> None:
+    text = conf_of("priority gang", "overcommit predicates nodeorder", actions="enqueue, allocate")
+    jobs: list[Manifest] = []
+    for name in ("a-first", "b-urgent"):
+        jobs += [pod_group(name, phase="Pending", min_resources={"cpu": "4"}), *pods(name, 1, cpu="4")]
+    used = [pod_group("used"), *pods("used", 1, cpu="4", on="n1")]
+    recording = replay_cycle(cluster(node("n1", cpu="8"), used, jobs, conf=text))
+    search = search_few_fixes(recording, explain_by_name(recording, "default/b-urgent"))
+    assert search is not None
+    first = short_plans(search)[0]
+    assert ["priority"] == [fix.aspect for fix in first.plan.fixes]
+
+
+def test_a_job_may_move_to_the_queue_of_a_placed_job_of_lower_priority() -> None:
+    text = conf_of("priority gang", "predicates proportion nodeorder", actions="allocate")
+    classes = [priority_class("low", 1), priority_class("high", 100)]
+    used = [pod_group("used", queue="b"), *pods("used", 1, cpu="2", on="n1")]
+    low = [pod_group("low", queue="a", priority_class="low"), *pods("low", 1, cpu="4")]
+    high = [pod_group("high", queue="b", priority_class="high"), *pods("high", 1, cpu="4")]
+    queues = [queue("a"), queue("b")]
+    snapshot = cluster(node("n1", cpu="8"), queues, classes, used, low, high, conf=text)
+    move = "Move default/high to queue a: in one queue its priority puts it before default/low"
+    assert move in proven(snapshot, "default/high")

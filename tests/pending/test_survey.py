@@ -156,3 +156,14 @@ def test_internal_error_of_one_answer_keeps_the_other_answers(monkeypatch: pytes
     assert [one for one in whole.explained if one.explanation.job != "default/waits-a"] == [
         one for one in found.explained if one is not fault
     ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "namespace", "listed"), [("Pending", "", 1), ("Completed", "", 0), ("Pending", "x", 0)]
+)
+def test_a_volcano_job_without_a_pod_group_is_listed_until_it_ends(phase: str, namespace: str, listed: int) -> None:
+    job = {"kind": "Job", "metadata": {"name": "again", "namespace": "default"}, "status": {"state": {"phase": phase}}}
+    snapshot = cluster(node("n1"), pod_group("runs"), pods("runs", 1, on="n1"), job, conf=CONF)
+    survey = survey_jobs(replay_cycle(snapshot), namespace=namespace)
+    causes = [one.explanation.cause_code for one in survey.unscheduled_jobs]
+    assert ["podgroup-missing"] * listed == causes

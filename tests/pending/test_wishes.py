@@ -301,3 +301,36 @@ def test_pods_above_the_minimum_of_another_gang_are_named(actions: str, priority
     said = "default/elastic runs 2 pods more than its minMember 2; "
     assert (said in found.full_text) is bool(words)
     assert words in found.full_text
+
+
+@pytest.mark.parametrize(
+    ("resources", "switch", "used", "said"),
+    [
+        ("", "true", 2, True),
+        (GPU, "true", 2, False),
+        ("", "false", 2, False),
+        ("", "true", 0, False),
+        ("", "true", 4, False),
+    ],
+)
+def test_a_device_that_binpack_does_not_weigh_is_named_where_it_would_decide(
+    resources: str, switch: str, used: int, *, said: bool
+) -> None:
+    options = {"arguments": f"{{binpack.resources: '{resources}'}}", "enableNodeOrder": switch}
+    conf = conf_of("gang", "predicates binpack", actions="allocate", arguments={"binpack": options})
+    busy = [pod_group("busy"), *pods("busy", 1, requests=gpus(used) if used else {"cpu": "1"}, on="n1")]
+    full = [pod_group("full"), *pods("full", 1, cpu="8", on="n2")]
+    card = {GPU: "4"}
+    found = asked(node("n1", **card), node("n2", **card), busy, full, conf=conf, requests=gpus(1))
+    told = f"binpack gives {GPU} no weight (binpack.resources does not list it): n1, with more of it in use, gets"
+    assert (told in found.full_text) is said
+
+
+def test_a_gang_that_lost_a_pod_is_not_said_to_be_admitted_before_itself() -> None:
+    conf = conf_of("gang", "overcommit predicates", actions="enqueue, allocate")
+    group = pod_group("train", min_member=2, phase="Pending", min_resources={"cpu": "4"})
+    busy = [pod_group("busy"), *pods("busy", 1, cpu="3", on="n1")]
+    snapshot = cluster(node("n1", cpu="4"), busy, group, pods("train", 1, cpu="1", on="n1"), conf=conf)
+    found = explain_by_name(replay_cycle(snapshot), "default/train")
+    assert "enqueue-overcommit" == found.cause_code
+    assert "Admitted before it" not in found.full_text

@@ -45,6 +45,18 @@ def test_an_eviction_says_which_budget_it_exceeds_because_no_plugin_reads_budget
     assert exceeded is any(edit in line.edits for line in found.dominant.advice)
 
 
+def test_evictions_for_several_pods_exceed_a_budget_since_each_call_starts_anew() -> None:
+    group, *members = running("a", "n1", 2)
+    for member in members:
+        member["metadata"]["labels"] = {"app": "a"}
+    objects = of(nodes("n1"), [group, *members], wanted(2), [budget(1)])
+    for first, said in (("priority pdb", True), ("priority", False)):
+        found = answer(cluster(objects, conf=conf(PREEMPT, first=first)), "default/a")
+        anew = "allows 1 disruption; plugin pdb counts from the whole budget for each pod that asks for room."
+        assert said is any(fact.endswith(anew) for fact in found.dominant.facts)
+        assert said is not ("Add plugin pdb to the tier that decides (tier 1)." in found.advice_texts)
+
+
 @pytest.mark.parametrize("action", ["reclaim", "gangreclaim"])
 def test_a_plugin_that_would_protect_but_was_not_asked_is_advised_into_the_deciding_tier(action: str) -> None:
     """Also for hooks of gang actions, which no switch turns off."""

@@ -302,7 +302,9 @@ def _enqueue_pops(recording: Recording) -> Mapping[JobId, Seq]:
 @per_recording()
 def _admitted_jobs(recording: Recording) -> Sequence[JobInfo]:
     """The jobs that this cycle admitted, in the order in which enqueue picked them."""
-    opening, phases = recording.timeline.opening_phases, recording.timeline.state_at(len(recording)).phases
+    # At the end of enqueue: the session's end sets other phases, such as Unknown for a gang that lost a running pod.
+    end = action_seqs(recording, "end").get(ENQUEUE, len(recording))
+    opening, phases = recording.timeline.opening_phases, recording.timeline.state_at(end).phases
     picked = sorted((seq, uid) for uid, seq in _enqueue_pops(recording).items())
     admitted = (
         uid for _, uid in picked if opening.get(uid, "") in WAITING_PHASES and phases[uid] not in WAITING_PHASES

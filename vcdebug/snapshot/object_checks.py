@@ -1,7 +1,7 @@
 """Checks across objects: dangling names, duplicates, UIDs, and fields that every server sets."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -283,17 +283,20 @@ def _note_missing(gathered: GatheredObjects, expected: _ExpectedField, index: in
     )
 
 
-def note_unmade_groups(gathered: GatheredObjects) -> None:
-    """Add a Problem for Volcano Jobs that have no PodGroup and have not ended."""
-    groups = gathered.objects.get("PodGroup", ())
+def jobs_without_group(jobs: Iterable[Manifest], groups: Iterable[Manifest]) -> list[Manifest]:
+    """The Volcano Jobs that have no PodGroup and have not ended."""
     owners = {(group["metadata"].get("namespace"), owner.get("name")) for group in groups for owner in owners_of(group)}
-    unmade = [
+    return [
         job
-        for job in gathered.objects.get("Job", ())
+        for job in jobs
         if object_in(status_of(job).get("state")).get("phase") not in ENDED_JOB_PHASES
         and (job["metadata"].get("namespace"), name_of(job)) not in owners
     ]
-    if unmade:
+
+
+def note_unmade_groups(gathered: GatheredObjects) -> None:
+    """Add a Problem for Volcano Jobs that have no PodGroup and have not ended."""
+    if unmade := jobs_without_group(gathered.objects.get("Job", ()), gathered.objects.get("PodGroup", ())):
         fault = f"{count_noun(len(unmade), 'Volcano Job')} without a PodGroup, such as {object_name(unmade[0])}"
         gathered.report.add_problem(fault, _NO_GROUP, file=gathered.files["Job"][0], object="Job")
 

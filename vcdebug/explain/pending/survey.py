@@ -26,6 +26,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import crash_report
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.manifest import bare_name, key_of, metadata_of
+from vcdebug.snapshot.object_checks import jobs_without_group
 
 EVICTED_PODS, PENDING_ABOVE_MINIMUM, RESERVED_PLACES = "evicted pods", "Pending pods above minMember", "reserved places"
 
@@ -146,6 +147,11 @@ def _build_survey(
         [one for one in names if not namespace or one.startswith(f"{namespace}/")]
         for names in (summary.pods_without_job, summary.jobs)
     )
+    of_kind = recording.snapshot.objects_of
+    unmade = jobs_without_group(of_kind("Job"), of_kind("PodGroup")) if of_kind("PodGroup") else []
+    jobs += [
+        one for one in map(key_of, unmade) if one not in jobs and (not namespace or one.startswith(f"{namespace}/"))
+    ]
     subjects = sorted([*map(by_pod, lone_pods), *map(by_job, jobs)])
     unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]
     surveyed: list[SurveyedJob] = []

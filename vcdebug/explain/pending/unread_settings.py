@@ -11,7 +11,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.pending.doubts import cluster_excess
 from vcdebug.explain.pending.gates.other_groups import role_of
-from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
+from vcdebug.framework.hooks import NODE_ORDER, PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import PREFERRED
@@ -20,8 +20,18 @@ from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.pod_group import hard_tier_of
+from vcdebug.model.resource import PODS
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import ANNOTATIONS, DEVICESHARE, GANG, NETWORK_TOPOLOGY_AWARE, NODEGROUP, OVERCOMMIT, TASK_TOPOLOGY
+from vcdebug.plugins import (
+    ANNOTATIONS,
+    BINPACK,
+    DEVICESHARE,
+    GANG,
+    NETWORK_TOPOLOGY_AWARE,
+    NODEGROUP,
+    OVERCOMMIT,
+    TASK_TOPOLOGY,
+)
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.releases.devices import DEVICESHARE_SCORE_LOST, VGPU_SCALARS_IGNORED
 from vcdebug.releases.queues import DRA_QUOTA
@@ -180,6 +190,7 @@ POLICY: Final = "vcdebug.plugins.deviceshare:POLICY_KEY"
 WEIGHT: Final = "vcdebug.plugins.deviceshare:WEIGHT_KEY"
 """Read only where the plugin is configured."""
 CARD_POLICY: Final = "-scheduler-policy"
+WEIGHED_KEY: Final = "binpack.resources"
 
 
 def card_policy_facts(view: JobView) -> Iterator[str]:
@@ -253,13 +264,28 @@ def _limits_of(task: TaskInfo) -> set[str]:
     return {name for one in stated for key in ("limits", "requests") for name in object_in(one.get(key))}
 
 
+def unweighed_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if binpack gives no weight to a device of which another node with room has more in use."""
+    options = [one for one in view.recording.conf.options_of(BINPACK) if one.is_enabled(NODE_ORDER.switches)]
+    task = next((one for one in view.placed_tasks if one.status is TaskStatus.BINDING), None)
+    if task is None or not options or task.node_name not in view.session.nodes:
+        return
+    weighed = [part.strip() for part in str(options[-1].arguments.get(WEIGHED_KEY) or "").split(",")]
+    others = [node for node in view.session.nodes.values() if task.init_resreq.less_equal(node.future_idle())]
+    before = view.session.nodes[task.node_name].used.clone().sub_without_assert(task.resreq)
+    for name in task.resreq.scalars or ():
+        fuller = [
+            node.name for node in others if node.name != task.node_name and node.used.get(name) > before.get(name)
+        ]
+        if fuller and name not in (PODS, *weighed):
+            names = f"{join_names(fuller, 3)}, with more of it in use, {verb_for(len(fuller), 'gets')} no higher score"
+            yield f"binpack gives {name} no weight ({WEIGHED_KEY} does not list it): {names}."
+            return
+
+
 PLACED_FACTS: Final = (
-    group_facts,
-    uncounted_claims,
-    preference_facts,
-    card_policy_facts,
-    unpacked_facts,
-    shared_card_facts,
+    *(group_facts, uncounted_claims, preference_facts, card_policy_facts),
+    *(unpacked_facts, shared_card_facts, unweighed_facts),
 )
 """What nothing compares or checks when a job is placed."""
 

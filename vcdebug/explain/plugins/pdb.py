@@ -9,7 +9,7 @@ from vcdebug.explain.plugins import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.plugins.pdb import BudgetCharge, DisruptionBudget, Pdb, charge_budgets, read_budget
+from vcdebug.plugins.pdb import BudgetCharge, Pdb, charge_budgets, read_budget
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import tasks_of
 
@@ -40,14 +40,20 @@ def _budget_term(charge: BudgetCharge) -> Term:
     )
 
 
-def exceeded_budgets(recording: Recording, victims: Iterable[TaskKey]) -> list[DisruptionBudget]:
-    """The budgets that evictions in this order exceed because the session has no plugin pdb."""
-    if Pdb.name in recording.session.plugins:
-        return []
+def exceeded_budgets(recording: Recording, victims: Iterable[TaskKey], tier: int | None) -> list[str]:
+    """Sentences about the budgets that evictions exceed together, and why they may: the tier that decided, from 1, has
+    plugin pdb, or no tier has it.
+    """
     read = map(read_budget, recording.snapshot.objects_of("PodDisruptionBudget"))
     charges = charge_budgets([budget for budget in read if budget is not None], tasks_of(recording, victims))
-    exceeded = (budget for charge in charges for budget, remaining in charge.budgets if remaining <= 0)
-    return list({budget.name: budget for budget in exceeded}.values())
+    exceeded = {one.name: one.allowed for charge in charges for one, remaining in charge.budgets if remaining <= 0}
+    why = "evictions keep to it only with plugin pdb, which is not configured"
+    if Pdb.name in recording.session.plugins:
+        why = "plugin pdb counts from the whole budget for each pod that asks for room"
+        if not tier or Pdb.name not in [one.name for one in recording.conf.tiers[tier - 1]]:
+            return []
+    allows = {name: count_noun(allowed, "disruption") for name, allowed in exceeded.items()}
+    return [f"PodDisruptionBudget {name} allows {count}; {why}." for name, count in allows.items()]
 
 
 EXPLAINER = PluginExplainer(

@@ -22,6 +22,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.plugins import CAPACITY, DRF, GANG, NODEGROUP, PRIORITY, PROPORTION
 from vcdebug.plugins.nodegroup import GROUP_LABEL, GroupAffinity
 from vcdebug.recording.cluster_overview import other_invalid_jobs
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.snapshot.edit_path import field_step
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -429,9 +430,17 @@ def _propose_queue_fixes(situation: fix.FixSituation) -> Iterator[fix.Fix]:
     ]
     # A job in a queue with children was meant for one of them.
     other_queues.sort(key=lambda name: parents[name] != situation.queue_name)
+    # Priority orders jobs of one queue only: in the queue of a placed job of lower priority it counts.
+    jobs, own = situation.recording.session.jobs, situation.job
+    placed = (jobs[one.job] for one in cycle_effects(situation.recording).bound if own and one.job in jobs)
+    lower = {job.queue: job.uid for job in placed if own and job.priority < own.priority}
     for name in other_queues[:_MAX_QUEUES]:
         move, edit = f"{situation.explanation.job} to queue {name}", f"{situation.group_path}:spec.queue={name}"
         words, kind = f"Bypass: move {move}", fix.FixKind.BYPASS
+        if name in lower:
+            words = f"Move {move}: in one queue its priority puts it before {lower[name]}"
+            causes = (*FixCauses.TAKEN_ROOM, *FixCauses.RESERVED_ROOM)
+            yield fix.job_fix(words, edit, causes=causes, kind=fix.FixKind.OTHER_PODS, aspect="one queue")
         if parents[name] == situation.queue_name:
             words, kind = f"Move {move}, a child of {situation.queue_name}", fix.FixKind.REPAIR
         yield fix.job_fix(words, edit, causes=(*FixCauses.SHARE, Cause.MIXED), kind=kind)

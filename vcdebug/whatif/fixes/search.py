@@ -103,6 +103,8 @@ class FixSearch:
             further = [fix for fix in _other_fixes(step) if fix.kind in _MILD and fix.is_for_cause(step.outcome.cause)]
             plans = [FixPlan.of_fixes(*sorted((*step.plan.fixes, fix), key=lambda fix: fix.kind)) for fix in further]
             yield from self._try_plans(plans[:MAX_COMPLETING])
+        # At once, since a short search may end before it drops what a plan does not need.
+        yield from self._shorten_plans()
 
     def _try_all_changes(self) -> FixRounds:
         """Try all compatible changes of some kinds at once, until a plan of these kinds works."""

@@ -49,7 +49,7 @@ from vcdebug.framework.registry import resolve_reference
 from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.plugins import RESCHEDULING, RESOURCEQUOTA
+from vcdebug.plugins import PDB, RESCHEDULING, RESOURCEQUOTA
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import last_operation
 from vcdebug.snapshot.manifest import metadata_of, name_of, object_in, spec_of, status_of
@@ -154,13 +154,12 @@ def _unasked_protections(view: JobView, evictions: Sequence[Eviction]) -> tuple[
         return (), ()
     plugins = [one for one in unasked_plugins(view.recording, question, first.seq) if one.protects]
     facts, advice = [one.text for one in plugins], [_protection_advice(one) for one in plugins]
-    for budget in exceeded_budgets(view.recording, [one.victim for one in evictions]):
-        allowed = f"PodDisruptionBudget {budget.name} allows {count_noun(budget.allowed, 'disruption')}"
-        facts.append(f"{allowed}; evictions keep to it only with plugin pdb, which is not configured.")
-        words = f"Add plugin pdb to the tier that decides (tier {question.deciding_tier})."
-        advice.append(
-            Advice.cluster_admin(words, f"conf:tiers[{(question.deciding_tier or 1) - 1}].plugins[+]={{name: pdb}}")
-        )
+    budgets = exceeded_budgets(view.recording, [one.victim for one in evictions], question.deciding_tier)
+    if budgets and PDB not in view.session.plugins:
+        tier = question.deciding_tier or 1
+        edit = f"conf:tiers[{tier - 1}].plugins[+]={{name: pdb}}"
+        advice.append(Advice.cluster_admin(f"Add plugin pdb to the tier that decides (tier {tier}).", edit))
+    facts += budgets
     return tuple(facts), tuple(advice)
 
 

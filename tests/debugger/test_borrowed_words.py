@@ -1,11 +1,15 @@
 """Words of kubectl, k9s, gdb and rr at the command line: each does what it does there, or opens what shows it."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.recorded import bundled
 from vcdebug.debugger.commands import PANEL_WORDS, CommandError, execute_line
 from vcdebug.debugger.driver import CommandReply, Driver
 from vcdebug.errors import VcdebugError
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.panels import PAGES, PANEL_VIEWS, find_panel
 
 JOB = "research/llm-finetune"
@@ -149,3 +153,29 @@ def test_a_watch_of_a_figure_says_how_to_stop_where_it_changes() -> None:
     command = text.partition("(")[2].partition(" stops")[0]
     assert "2 hits" in replies(command)[0].text
     assert "stops" not in replies("watch plugin")[0].text
+
+
+def test_a_list_at_the_overview_says_that_it_is_before_the_cycle() -> None:
+    driver = Driver(bundled(), first=0)
+    for seq, when in ((0, " before the cycle"), (9, "")):
+        execute_line(driver, f"goto {seq}")
+        assert f"Pods{when} 16" == PAGES["pods"].view(driver.current_state()).title
+        assert f"Jobs in research{when} 5" == PAGES["jobs"].view(driver.current_state(), "research").title
+
+
+NODE_ONLY = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}, capacity: {cpu: "4", memory: 8Gi, pods: "10"}}
+"""
+
+
+def test_a_list_without_rows_says_so(tmp_path: Path) -> None:
+    (tmp_path / "node.yaml").write_text(NODE_ONLY)
+    state = Driver(replay_cycle(load_snapshot(tmp_path / "node.yaml"))).current_state()
+    for name, table in [
+        *((name, panel.build_table(state)) for name, panel in PANEL_VIEWS.items()),
+        *((name, PAGES[name].view(state)) for name in ("jobs", "pods", "queues")),
+    ]:
+        assert len(table.rows) or table.header or table.footer, name

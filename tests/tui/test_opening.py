@@ -12,7 +12,7 @@ from weakref import ref
 
 import pytest
 from textual.message import Message
-from textual.widgets import Label
+from textual.widgets import Input, Label
 
 from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.effort import PATIENCE
@@ -287,3 +287,13 @@ import vcdebug.tui.palette, vcdebug.tui.screens.dialogs, vcdebug.tui.screens.pag
 print(len({*sys.modules} - before))
 """
     assert "0\n" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+async def test_a_path_that_cannot_be_opened_can_be_corrected() -> None:
+    async with opened(None) as desk:
+        await desk.press(*"/nosuch/", "enter")
+        await desk.until_failed()
+        field = desk.app.screen.query_one(Input)
+        assert "/nosuch/" == field.value
+        await desk.press("x")
+        assert "/nosuch/x" == field.value

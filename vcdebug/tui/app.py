@@ -57,6 +57,8 @@ class VcdebugApp(App[int]):
         self.settings = settings if settings is not None else UserSettings()
         self.store = store if store is not None else SessionStore()
         self._requested_start: Start | None = None
+        self._chosen = ""
+        """What was chosen or typed last in the chooser."""
         """The start whose folder has several snapshots, while the user chooses one of them."""
         self._has_opened = False
         """Whether a snapshot was open before."""
@@ -104,9 +106,11 @@ class VcdebugApp(App[int]):
         from vcdebug.tui.screens.chooser import ChooserScreen
 
         self._requested_start = requested
-        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), self._open_chosen)
+        recent, typed = self.store.recent_snapshots(), self._chosen if failure else ""
+        self.push_screen(ChooserScreen(recent, failure, typed, among=among), self._open_chosen)
 
     def _open_chosen(self, name: str | None) -> None:
+        self._chosen = name or ""
         if not name:
             self.exit(0)
         elif self._requested_start is not None:

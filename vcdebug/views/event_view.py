@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from vcdebug.amount_text import count_noun, format_count
+from vcdebug.debugger.cursor import OVERVIEW
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import RESOURCE_KINDS, FigureError, find_object_name, object_names
 from vcdebug.explain.answer import age_since
@@ -219,10 +220,14 @@ def resource_page(name: str, here: DebuggerState, word: str = "") -> Table:
             raise FigureError(f"{object_name} belongs to no job, so it has no page", "the page of its node lists it")
         return page
     table = _pods_table(recording, here.seq) if kind == TASK else _TABLES[kind](recording, here.seq)
+    count = len(object_names(recording, kind))
     if in_namespace:
         table = _only_namespace(table, word)
-        return replace(table, title=f"{name.capitalize()} in {word} {format_count(len(table.rows))}")
-    return replace(table, title=f"{name.capitalize()} {format_count(len(object_names(recording, kind)))}")
+        count = len(table.rows)
+    place = f" in {word}" if in_namespace else ""
+    when = " before the cycle" if here.at_overview and here.number == OVERVIEW else ""
+    footer = table.footer if count else muted_lines(f"no {name} in the session")
+    return replace(table, title=f"{name.capitalize()}{place}{when} {format_count(count)}", footer=footer)
 
 
 def is_namespace(recording: Recording, kind: str, word: str) -> bool:

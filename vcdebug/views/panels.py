@@ -89,6 +89,8 @@ class PanelView(Struct, frozen=True):
         table: Table = resolve_reference(f"vcdebug.views.{self.function}")(
             *(getattr(here, name) for name in self.fields)
         )
+        if not (len(table.rows) or table.header or table.footer):
+            table = replace(table, footer=muted_lines(f"no {self.command_name} in this snapshot"))
         if self.keeps_row and here.at_overview and here.number == OVERVIEW:
             # The overview next to the panel shows the end of the cycle and has no current row; Pending jobs come first.
             sought = "" if "job" in self.fields else table.current

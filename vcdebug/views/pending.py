@@ -175,7 +175,7 @@ def _cause_row(group: CauseGroup) -> Row:
 def _jobs_table(survey: Survey) -> Table:
     """A row per job or pod with pending pods, unscheduled ones first."""
     rows = [_pending_row(surveyed) for surveyed in (*survey.unscheduled_jobs, *survey.partly_waiting_jobs)]
-    title = f"Pending jobs: {len(rows)} of {survey.jobs}"
+    title = f"Pending jobs: {format_count(len(rows))} of {format_count(survey.jobs)}"
     foot = () if rows else (make_line(Piece(f"{YES} no Pending jobs ({survey.jobs} in total)", "good")),)
     return Table(title, PENDING_JOBS_COLUMNS, rows, footer=foot, wraps=False)
 

@@ -47,12 +47,16 @@ class ChooserScreen(Screen[str]):
     ChooserScreen #about { width: 100%; height: 3; color: $text-muted; }
     """
 
-    def __init__(self, recent: Sequence[RecentSnapshot] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, recent: Sequence[RecentSnapshot] = (), failure: str = "", typed: str = "", among: Sequence[Path] = ()
+    ) -> None:
         super().__init__()
         self.recent_snapshots = tuple(recent)
         self.folder_snapshots = tuple(among)
         """The snapshots of one folder, to which the choice is limited; empty for all."""
         self.failure = failure
+        self.typed = typed
+        """The text that could not be opened, to be corrected; ignored if it is a row's."""
         self._bundled_descriptions = {snapshot.name: snapshot.description for snapshot in list_bundled()}
 
     def compose(self) -> ComposeResult:
@@ -68,10 +72,12 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
-        rows = self._folder_rows() if self.folder_snapshots else self._all_rows()
-        grid.set_table(Table("Snapshots", SNAPSHOT_COLUMNS, [*rows], wraps=False))
+        rows = [*(self._folder_rows() if self.folder_snapshots else self._all_rows())]
+        grid.set_table(Table("Snapshots", SNAPSHOT_COLUMNS, rows, wraps=False))
         self.set_focus(self.query_one(Input))
         self._show_keys("Enter opens", "leaves")
+        if self.typed not in [row.key for row in rows]:
+            self.query_one(Input).value = self.typed
 
     def _folder_rows(self) -> Iterator[Row]:
         recent = {snapshot.path: snapshot for snapshot in self.recent_snapshots}

@@ -29,6 +29,13 @@ def test_the_number_gives_way_to_words_and_words_to_the_name() -> None:
     assert "│▾ worker-0" == drawn(11)
 
 
+def test_words_take_the_cells_that_a_short_number_leaves_free() -> None:
+    cells = Piece("▸ allocate"), Piece("2 pods tried, none placed"), Piece("5")
+    shown = spread_cells(cells, TreeRoom(39, 15, 8))
+    assert [cell.text for cell in cells] == [cell.text for cell in shown.cells]
+    assert 39 == sum(shown.widths)
+
+
 @pytest.mark.parametrize("width", range(8, 60))
 @pytest.mark.parametrize("words", [True, False])
 def test_a_name_is_cut_only_where_the_whole_row_is_too_narrow(width: int, words: bool) -> None:

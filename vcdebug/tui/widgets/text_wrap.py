@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 
 from vcdebug.printable import make_line_printable
@@ -289,6 +290,8 @@ def spread_cells(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
     """The row's name, outcome and number, shortened to fit."""
     name, outcome, number = cells
     label = tighten_levels(name.text) if room.close else name.text
+    # A long outcome may take the cells of the column that the number leaves free.
+    room = replace(room, number=min(room.number, measure_cells(number.text) + 1))
     for text, shows_number in _shortening_steps(label, outcome.text, room):
         edge = room.width - (room.number if shows_number else 0)
         if measure_cells(label) + (measure_cells(text) + 1 if text else 0) <= edge:

@@ -214,7 +214,7 @@ def test_a_stream_answers_each_line_at_once(tmp_path: Path) -> None:
     with Popen(command, stdin=PIPE, stdout=PIPE, text=True, bufsize=1) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for line, key in (("goto 103", "event"), ("goto 9999", "error"), ("step", "event")):
+        for line, key in (("goto 103", "event"), ("# note", "event"), ("goto 9999", "error"), ("step", "event")):
             process.stdin.write(f"{line}\n")
             answer = json.loads(process.stdout.readline())
             assert line == answer["command"]

@@ -107,6 +107,8 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
     [
         ("set", "set needs an argument; set KIND/"),
         ("set Queue/nope:spec.weight=1", "Queue nope not found"),
+        ("set job/research/llm-finetune:spec.minAvailable=1", "PodGroup research/llm-finetune is in the snapshot"),
+        ("ask", "no question is named; questions: evicted"),
         ("force yes", "event 7 is not a plugin call"),
         ("undo", "no edit to undo"),
         ("redo", "no edit to redo"),

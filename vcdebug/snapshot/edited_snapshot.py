@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from msgspec.structs import asdict, replace
 
+from vcdebug.amount_text import join_names
 from vcdebug.errors import closest_name_hint
 from vcdebug.releases.release import NEWEST, release_names
 from vcdebug.releases.release_names import resolve_release
@@ -41,15 +42,18 @@ def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
     if edit.change == "add":
         changed = [*manifests, _new_object(manifests, edit)]
     else:
-        place = _find_place(manifests, edit)
+        place = _find_place(manifests, edit, snapshot)
         edited = [] if not edit.path else [_edit_manifest(manifests[place], edit)]
         changed = [*manifests[:place], *edited, *manifests[place + 1 :]]
     # Copied only along the path: replays recognise reusable parts by the identity of lists and manifests.
     return replace(snapshot, objects={**snapshot.objects, edit.kind: changed})
 
 
-def _find_place(manifests: list[Manifest], edit: Edit) -> int:
-    """The index of the edit's object; a name without a namespace must be unique."""
+def _find_place(manifests: list[Manifest], edit: Edit, snapshot: Snapshot | None = None) -> int:
+    """The index of the edit's object; a name without a namespace must be unique.
+
+    With the snapshot, an error names the kinds that have an object of this name.
+    """
     index = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
     if index is not None:
         return index
@@ -61,6 +65,12 @@ def _find_place(manifests: list[Manifest], edit: Edit) -> int:
     if matches:
         raise edit.make_error("ambiguous name", position, f"objects: {', '.join(names[place] for place in matches)}")
     hint = closest_name_hint(edit.name, names, f"available: {', '.join(names)}" if 0 < len(names) <= 8 else "")
+    others = [
+        kind
+        for kind, objects in (snapshot.objects if snapshot else {}).items()
+        if edit.name in map(object_name, objects)
+    ]
+    hint = f"{join_names(others)} {edit.name} is in the snapshot" if others else hint
     raise edit.make_error(f"{edit.subject_text} not found", position, hint)
 
 

@@ -56,9 +56,9 @@ class VcdebugApp(App[int]):
         """The cache of recordings; None where it is off."""
         self.settings = settings if settings is not None else UserSettings()
         self.store = store if store is not None else SessionStore()
-        self._requested_start: Start | None = None
         self._chosen = ""
         """What was chosen or typed last in the chooser."""
+        self._requested_start: Start | None = None
         """The start whose folder has several snapshots, while the user chooses one of them."""
         self._has_opened = False
         """Whether a snapshot was open before."""

@@ -298,7 +298,7 @@ def question_named(word: str) -> NamedQuestion:
     matching = [question for question in QUESTIONS if word and question.name.startswith(word)]
     if len(matching) != 1:
         names = ", ".join(question.name for question in QUESTIONS)
-        raise CommandError(f"unknown question {word!r}", hint=f"questions: {names}")
+        raise CommandError(f"unknown question {word!r}" if word else "no question is named", f"questions: {names}")
     return matching[0]
 
 

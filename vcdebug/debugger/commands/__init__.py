@@ -82,7 +82,7 @@ def _named_object(argument: str) -> str:
 def execute_line(driver: Driver, line: str) -> CommandReply:
     """Run one command line; raises CommandError if it is unknown or its argument is wrong."""
     name, argument = split_line(line)
-    if not name:
+    if not name or name.startswith("#"):
         return CommandReply()
     if name.isdigit():
         return movement.goto_event(driver, name)

@@ -298,3 +298,8 @@ def test_gangs_that_hold_cards_and_lack_more_of_them_are_a_possible_deadlock(wai
     pods += [asking("j-1", memory="900"), *([asking("other-1", "other", memory="900")] if waits else [])]
     deadlock = "Possible deadlock: n1 is in use by other-0 of default/other; that job and this one (1 running pod)"
     assert waits is any(fact.startswith(deadlock) for fact in why(sharing(cards(), groups, pods)).dominant.facts)
+
+
+def test_cards_that_are_registered_without_memory_are_named() -> None:
+    found = of_cards(0, 0, number=1, memory="100")
+    assert "2 cards: the node's device plugin registers no memory of it" in found.full_text

@@ -334,3 +334,37 @@ def test_a_gang_that_lost_a_pod_is_not_said_to_be_admitted_before_itself() -> No
     found = explain_by_name(replay_cycle(snapshot), "default/train")
     assert "enqueue-overcommit" == found.cause_code
     assert "Admitted before it" not in found.full_text
+
+
+@pytest.mark.parametrize(("release", "gang"), [("v1.10.0", 1), ("v1.10.0", 2), ("v1.14.0", 1), ("v1.14.0", 2)])
+def test_a_volume_of_another_node_is_named_in_the_answer_of_each_release(release: str, gang: int) -> None:
+    expression = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["gone"]}
+    volume: Manifest = {
+        "kind": "PersistentVolume",
+        "metadata": {"name": "pv1", "uid": "pv1"},
+        "spec": {
+            "claimRef": {"kind": "PersistentVolumeClaim", "name": "data", "namespace": "default", "uid": "claim"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+        },
+        "status": {"phase": "Bound"},
+    }
+    claim: Manifest = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": "data",
+            "namespace": "default",
+            "uid": "claim",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {"volumeName": "pv1", "accessModes": ["ReadWriteOnce"]},
+        "status": {"phase": "Bound"},
+    }
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    mounting = pods("train", 1, volumes=volumes)
+    others = pods("train", gang - 1, prefix="other")
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+    group = pod_group("train", min_member=gang)
+    snapshot = cluster(node("n1"), volume, claim, group, mounting, others, conf=conf)
+    found = explain_by_name(replay_cycle(snapshot.with_release(resolve_release(release).release)), "default/train")
+    assert "train-0" in found.full_text
+    assert "data is bound to pv1 (kubernetes.io/hostname gone)" in found.full_text

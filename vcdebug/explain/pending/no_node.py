@@ -118,7 +118,8 @@ def _refused_placement_finding(view: JobView, task: TaskInfo, seq: Seq, node: No
     without_filters = filters_are_off(view.recording.conf) and not by_volumes
     reason = f"{release.display_name()} checks volumes only then" if by_volumes else "A plugin refused the placement"
     reason = NEEDS_FILTERS if without_filters else reason
-    facts = (f"{reason}; the pod's condition gives no reason.",)
+    places = placement_constraints.volume_places(view.recording.snapshot, task) if by_volumes else ()
+    facts = (f"{reason}; the pod's condition gives no reason.", *(f"Claim {place}." for place in places))
     evidence = (answer.Evidence(seq, f"no placement of {task.name} on {node} remains"),)
     text = f"Check that {node} has the volumes of {task.name}, or keep it off such nodes: nodeAffinity."
     text = text if by_volumes else f"Check what {node} lacks for {task.name}."

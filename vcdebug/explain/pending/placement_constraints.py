@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from vcdebug.kube.topology_spread import SKEWED_REASON, SpreadConstraint, Spread
 from vcdebug.model.names import IntArray, NodeName
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_claims import csi_drivers
+from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import PodTopologySpreadFilter
 from vcdebug.recording.recording import Recording, per_recording
@@ -35,14 +36,11 @@ from vcdebug.snapshot.manifest import (
     namespace_in,
     namespace_of,
     object_in,
+    object_list,
     spec_of,
     status_of,
 )
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_HOLDERS: Final = 4
 
@@ -308,11 +306,29 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     if blocked:
         reachable = fits.node_fits.without(blocked.rows).joined_names
         source = f"only from {reachable}" if reachable else "from no node in the snapshot"
+        places = list(volume_places(snapshot, fits.task))
+        bound = f": {join_names(places)}" if places else ""
+        replace = "Have a node there, or delete the claim and its pod, which loses its data."
         free = (Advice.queue_admin(f"Free resources on {reachable}, or move the data."),) if reachable else ()
-        yield ConstraintFailure(f"Its volumes are accessible {source}", free, ConstraintKind.VOLUME)
+        advice = free or ((Advice.cluster_admin(replace),) if places else ())
+        yield ConstraintFailure(f"Its volumes are accessible {source}{bound}", advice, ConstraintKind.VOLUME)
     for claim in snapshot.objects_of("PersistentVolumeClaim"):
         if namespace_of(claim) == fits.task.namespace and name_of(claim) in pod_claims:
             yield from _unbound_claim_failures(fits, claim, reasons)
+
+
+def volume_places(snapshot: Snapshot, task: TaskInfo) -> Iterator[str]:
+    """Yields each claim of the task with a volume of certain nodes: `data is bound to pv1 (zone a)`."""
+    volumes, claims = {name_of(one): one for one in snapshot.objects_of("PersistentVolume")}, claim_names_of(task.pod)
+    for claim in snapshot.objects_of("PersistentVolumeClaim"):
+        volume = volumes.get(str(spec_of(claim).get("volumeName")))
+        if volume is not None and namespace_of(claim) == task.namespace and name_of(claim) in claims:
+            required = object_in(object_in(spec_of(volume).get("nodeAffinity")).get("required"))
+            terms = object_list(required.get("nodeSelectorTerms"))
+            rules = [one for term in terms for one in object_list(term.get("matchExpressions"))]
+            places = join_names(f"{one.get('key')} {', '.join(map(str, one.get('values') or ()))}" for one in rules)
+            if places:
+                yield f"{name_of(claim)} is bound to {name_of(volume)} ({places})"
 
 
 def find_shared_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:

@@ -377,7 +377,11 @@ def _settled_memory(fits: NodeFits, node: NodeInfo) -> Iterator[AdvisedFact]:
 
 def _format_lacks(drawing: CardOverview) -> str:
     lacks = Counter(
-        f"only {card.memory - card.used_memory} of {card.memory} memory free"
+        (
+            f"only {card.memory - card.used_memory} of {card.memory} memory free"
+            if card.memory
+            else "the node's device plugin registers no memory of it"
+        )
         if card.refusal == MEMORY_SHORT
         else card.refusal
         for card in drawing.cards

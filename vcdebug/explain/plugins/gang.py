@@ -20,6 +20,7 @@ from vcdebug.explain.queue_index import QUOTA_USED_UP, rolled_back_words
 from vcdebug.framework import hooks
 from vcdebug.framework.plugin_answers import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level, StatementEvent
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -359,6 +360,7 @@ def _gang_advice(
     return (*lower, Advice.queue_admin(f"Free room for {count_noun(missing, 'more pod')} at the same time."))
 
 
+NO_BEST_NODE: Final = "vcdebug.explain.pending.no_node:no_best_node_finding"
 VOTES: Final = ("abstains", "permits", "rejects")
 """What a vote of 0, 1 or -1 does; the last one is at the index -1."""
 
@@ -397,7 +399,11 @@ def _failure_fact(view: JobView, failed: Sequence[TaskTry], visit: JobVisit, bla
         return f"{name} fits no node: {text}{nearest_node_words(view, attempt, visit)}."
     if attempt.nodes:
         return f"{name} fits no node: {blame or 'no node has enough allowed victims'}."
-    return f"{name} was not placed: {blame}." if blame else ""
+    if blame:
+        return f"{name} was not placed: {blame}."
+    # Nodes passed the predicates, and the chosen one refused the placement.
+    refused = resolve_reference(NO_BEST_NODE)(view, view.tasks[attempt.task])
+    return " ".join((f"{name} was not placed: {refused.headline.reason}.", *refused.facts)) if refused else ""
 
 
 _WHOLE: Final = ", all that the cluster has"

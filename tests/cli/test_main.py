@@ -248,6 +248,13 @@ def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need
                 "PodGroup/research/llm-finetune:minMember=3"
             ),
         ),
+        (
+            ["get", "pods"],
+            (
+                "argument COMMAND: invalid choice: 'get'; "
+                "vcdebug run SNAPSHOT lists jobs and placed pods; `get` works in the debugger"
+            ),
+        ),
         (["capture", "--until", "a/b is Pendng", "-o", "x"], "no state 'Pendng'; did you mean 'a/b is Pending'?"),
     ],
 )

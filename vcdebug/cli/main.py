@@ -39,7 +39,12 @@ examples:
 EXIT_STATUS = "Exit status: 0 done, 1 error, 2 an answer that scripts should notice (see each command), 130 interrupted"
 
 
-KUBECTL_HINTS: Final = dict.fromkeys(("-n", "--namespace"), "write the job or pod as NAMESPACE/NAME")
+KUBECTL_HINTS: Final = {
+    **dict.fromkeys(("-n", "--namespace"), "write the job or pod as NAMESPACE/NAME"),
+    **dict.fromkeys(("get", "top"), "vcdebug run SNAPSHOT lists jobs and placed pods; `get` works in the debugger"),
+    "describe": "vcdebug explain SNAPSHOT JOB_OR_POD explains one; `describe` works in the debugger",
+    **dict.fromkeys(("debug", "step"), "vcdebug open SNAPSHOT opens the debugger"),
+}
 
 
 class UsageError(VcdebugError):
@@ -75,7 +80,8 @@ class CommandParser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # argparse lists all choices after a wrong one; only the closest one is helpful.
         fault, _, choices = message.partition(" (choose from ")
-        hint = closest_name_hint(fault.rpartition(": ")[2].strip("'"), re.findall(r"[\w.-]+", choices))
+        word = fault.rpartition(": ")[2].strip("'")
+        hint = KUBECTL_HINTS.get(word, "") or closest_name_hint(word, re.findall(r"[\w.-]+", choices))
         raise UsageError(fault if hint else message, hint or f"see {self.prog} --help")
 
 

@@ -116,31 +116,17 @@ PANELS: Final[tuple[PanelView, ...]] = (
     PanelView("Quirks", "Q", "conf:quirks_table", leads_to_events=True),
     PanelView("Jobs", "5", "jobs:jobs_table", fields=("recording", "seq", "job"), keeps_row=True, group="cluster"),
     PanelView("Nodes", "6", "nodes:nodes_table", fields=("recording", "seq", "node"), keeps_row=True, group="cluster"),
-    PanelView(
-        "Queues", "7", "queues:queues_table", fields=("recording", "seq", "queue"), keeps_row=True, group="cluster"
-    ),
+    PanelView("Queues", "7", "queues:queues_table", ("recording", "seq", "queue"), keeps_row=True, group="cluster"),
     PanelView("HyperNodes", "H", "nodes:hypernodes_table", fields=("recording", "node", "job", "seq"), group="cluster"),
     PanelView("Problems", "9", "conf:problems_table", fields=("recording",), leads_to_events=True, group="cluster"),
     PanelView("Conf", "p", "conf:conf_table", fields=("recording",), group="cluster"),
     PanelView("Tiers", "T", "votes:tiers_table", fields=("recording",), group="cluster"),
     PanelView("Breaks", "8", "notebook:breakpoints_table", fields=("seq", "breakpoints"), group="debugger"),
-    PanelView(
-        "Watch",
-        "a",
-        "notebook:watches_table",
-        fields=("recording", "seq", "watches"),
-        leads_to_events=True,
-        group="debugger",
-    ),
-    PanelView(
-        "Bookmarks",
-        "M",
-        "notebook:bookmarks_table",
-        fields=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
-        leads_to_events=True,
-        group="debugger",
-    ),
-)
+    PanelView("Watch", "a", "notebook:watches_table", ("recording", "seq", "watches"), leads_to_events=True,
+              group="debugger"),
+    PanelView("Bookmarks", "M", "notebook:bookmarks_table", ("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
+              leads_to_events=True, group="debugger"),
+)  # fmt: skip
 """All panels in the screen's order: a new panel is one entry here."""
 PANEL_VIEWS: Final[Mapping[str, PanelView]] = {panel.command_name: panel for panel in PANELS}
 

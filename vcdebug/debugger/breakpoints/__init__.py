@@ -15,23 +15,15 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 
+_NAMES: Final = (
+    "action", "data", "enqueue", "function", "invariant", "overused", "predicate", "quirk", "score", "search",
+    "starving", "statement", "tie", "victim", "vote",
+)  # fmt: skip
 BREAKPOINT_KINDS: dict[str, str] = {
-    "action": "vcdebug.debugger.breakpoints.kinds:ActionBreakpoint",
-    "data": "vcdebug.debugger.breakpoints.kinds:DataBreakpoint",
-    "enqueue": "vcdebug.debugger.breakpoints.kinds:EnqueueBreakpoint",
-    "function": "vcdebug.debugger.breakpoints.function_kind:FunctionBreakpoint",
-    "invariant": "vcdebug.debugger.breakpoints.kinds:InvariantBreakpoint",
-    "overused": "vcdebug.debugger.breakpoints.kinds:OverusedBreakpoint",
-    "predicate": "vcdebug.debugger.breakpoints.kinds:PredicateBreakpoint",
-    "quirk": "vcdebug.debugger.breakpoints.kinds:QuirkBreakpoint",
-    "score": "vcdebug.debugger.breakpoints.kinds:ScoreBreakpoint",
-    "search": "vcdebug.debugger.breakpoints.kinds:SearchBreakpoint",
-    "starving": "vcdebug.debugger.breakpoints.kinds:StarvingBreakpoint",
-    "statement": "vcdebug.debugger.breakpoints.kinds:StatementBreakpoint",
-    "tie": "vcdebug.debugger.breakpoints.kinds:TieBreakpoint",
-    "victim": "vcdebug.debugger.breakpoints.kinds:VictimBreakpoint",
-    "vote": "vcdebug.debugger.breakpoints.kinds:VoteBreakpoint",
+    name: f"{__name__}.{'function_kind' if name == 'function' else 'kinds'}:{name.capitalize()}Breakpoint"
+    for name in _NAMES
 }
+"""The class of each kind, as `module:name`."""
 
 
 def find_kind(name: str) -> type[BreakpointKind]:

@@ -208,15 +208,11 @@ def _show_changes(driver: Driver, _: str) -> CommandReply:
 
 
 VERBS: Final = (
-    Verb(
-        ("advance",),
-        "[N] [TIME] [recreate]",
-        "Run more cycles; bound pods start, evicted pods terminate after their grace period (recreate: are recreated)",
-        advance_cycles,
-    ),
+    Verb(("advance",), "[N] [TIME] [recreate]", "Run more cycles; bound pods start, evicted pods terminate after their"
+         " grace period (recreate: are recreated)", advance_cycles),
     Verb(("cycle", "cycles"), "[N]", "Show cycle N; without N, list cycles and repetitions", show_cycle),
     Verb(("next-cycle", "}"), "", "the next cycle, which is run first if necessary", _next_cycle),
     Verb(("previous-cycle", "{"), "", "the cycle before", _previous_cycle),
     Verb(("recapture",), "", "Capture the cluster again and show changes", capture_again),
     Verb(("changes",), "", "Show changes since the previous capture or cycle", _show_changes),
-)
+)  # fmt: skip

@@ -198,3 +198,25 @@ def test_cpus_that_no_pod_requests_but_a_numatopology_counts_are_said_to_be_poss
     facts = " ".join(explained(snapshot).dominant.facts)
     stale = f"Numatopology n1 counts 4 CPUs as taken, and the pods there request {used} cpu: it can be out of date"
     assert (used == "1") is (stale in facts)
+
+
+@pytest.mark.parametrize(
+    ("policy", "cpus", "free", "held"),
+    [
+        ("single-numa-node", "2", "0,4", True),
+        ("single-numa-node", "5", "0,4-7", False),
+        ("single-numa-node", "5", "0-7", False),
+        ("restricted", "2", "0", True),
+    ],
+)
+def test_evictions_cannot_help_is_not_said_where_running_pods_hold_the_cpus(
+    policy: str, cpus: str, free: str, *, held: bool
+) -> None:
+    listed = topology("n1", policy)
+    listed["spec"]["numares"]["cpu"]["allocatable"] = free
+    whole = {"cpu": cpus, "memory": "1Gi"}
+    waits = pod("j-0", "j", requests=whole, annotations={"volcano.sh/numa-topology-policy": policy})
+    waits["spec"]["containers"][0]["resources"]["limits"] = whole
+    found = explained(cluster(pod_group("j"), waits, node("n1", cpu="8"), listed, conf=NUMA))
+    assert f"asks {cpus} whole CPUs under policy {policy}" in found.full_text
+    assert held is ("Evictions cannot help." not in found.full_text)

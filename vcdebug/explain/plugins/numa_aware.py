@@ -12,6 +12,7 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.numa import format_cpu_list, set_members
 from vcdebug.model.resource import CPU
 from vcdebug.plugins.numa_aware import STATIC_POLICY, NumaAware, NumaRoom
+from vcdebug.plugins.numa_aware.assignment import SINGLE_NUMA_NODE
 
 SCORE_FORMULA = "100 − 100 × NUMA nodes that the CPUs touch / the most on any node, × weight"
 ROOM_FORMULA = "· free  █ taken; a container's whole CPUs have to suit the node's topology policy"
@@ -71,13 +72,13 @@ def find_numa_failures(fits: NodeFits) -> Iterator[ConstraintFailure]:
     plugin = fits.view.session.plugin_of_class(NumaAware)
     verdicts = ((node.name, plugin.numa_room(fits.task, node.name)) for node in fits.of_kind("unresolvable"))
     refused = [(name, result) for name, result in verdicts if result is not None and result.refusal]
-    for (text, known), names in group_by_key(
-        (_failure_words(fits, name, result), name) for name, result in refused
+    for (text, known, is_held), names in group_by_key(
+        ((*_failure_words(fits, name, result), _are_cpus_held(result)), name) for name, result in refused
     ).items():
         kubelet_runs = "The kubelets of {} run" if len(names) > 1 else "The kubelet of {} runs"
         sentence = text.format(kubelet_runs=kubelet_runs.format(join_names(names)), nodes=join_names(names))
         advice = _POLICY_ADVICE if known else Advice.from_outside(_EXPORTER_ADVICE, AdviceHarm.CLUSTER)
-        yield ConstraintFailure(sentence, (advice,), ConstraintKind.NUMA)
+        yield ConstraintFailure(sentence, (advice,), ConstraintKind.NUMA, is_temporary=is_held)
 
 
 _EXPORTER_ADVICE = "Run Volcano's resource-exporter on every node, and capture the nodes' Numatopology objects."
@@ -102,6 +103,16 @@ def _failure_words(fits: NodeFits, node: str, verdict: NumaRoom) -> tuple[str, b
         f"{request} under policy {verdict.policy}; free on {{nodes}}: {free}{_stale_words(fits, node, verdict)}",
         True,
     )
+
+
+def _are_cpus_held(verdict: NumaRoom) -> bool:
+    """Whether a container lacks only CPUs that are taken: in one NUMA node, or for other policies in all together."""
+    unfit = next((one for one in verdict.containers if one.cpus is None), None)
+    usable = [cpus & ~verdict.reserved for cpus in verdict.numa.values()]
+    if verdict.policy != SINGLE_NUMA_NODE:
+        usable = [sum(usable)]  # exact: ints, of which no two have a CPU in common
+    taken = (cpus for cpus in usable if cpus & ~verdict.free)
+    return unfit is not None and any(cpus.bit_count() >= unfit.cpu_count for cpus in taken)
 
 
 def _stale_words(fits: NodeFits, node: str, verdict: NumaRoom) -> str:

@@ -9,12 +9,14 @@ from tests.releases import shown_before_1_11 as shown
 from tests.releases.test_before_1_12 import both, closed, evicted, panicked, places
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import HookEvent
+from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.completion import missing_queues
 from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.views.effects import iter_move_tables
 
 
 @pytest.mark.parametrize(
@@ -136,9 +138,13 @@ def test_pods_that_the_cache_refuses_to_bind_are_not_said_to_have_a_node(release
     waiting = [pod_group("j", min_member=1), *pods("j", 1, requests={"cpu": "0"})]
     conf = conf_of("gang", "predicates nodeorder", actions="allocate, backfill")
     snapshot = cluster(node("n1", cpu="4", pods="1"), others, waiting, conf=conf)
-    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/j")
+    recording = replay_cycle(snapshot_at_release(snapshot, release))
+    found = explain_by_name(recording, "default/j")
     assert "has no Pending pods" not in found.sentence
     assert refused is ("refuses to bind 1 pod to n1 (short there: pods)" in found.sentence)
+    titles = [table.title for table in iter_move_tables(cycle_effects(recording))]
+    assert refused is ("placed, but not bound: the scheduler's cache refuses to bind it" in titles)
+    assert "placed, but not bound: its gang is not complete" not in titles
 
 
 def test_no_queue_root_is_made() -> None:

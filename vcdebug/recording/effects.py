@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from vcdebug.plugins.predicates import Predicates
 
 COMMIT, DISCARD = "commit", "discard"
+INCOMPLETE, REFUSED = "held: gang incomplete", "held: refused by the cache"
+"""Outcomes of jobs with pods that are placed, but not bound."""
 
 
 class Effect(Struct, frozen=True):
@@ -68,12 +70,18 @@ class JobSummary(NamedTuple):
     pipelined: int
     evicted: int
     outcome: str
-    """running, bound, pipelined, held: gang incomplete, pending, evicted, leaving, incomplete or done."""
+    """running, bound, pipelined, INCOMPLETE, REFUSED, pending, evicted, leaving, incomplete or done."""
 
     @property
     def has_minimum(self) -> bool:
         """Whether it has minMember pods that are ready or have a reserved place."""
         return self.ready + self.waiting >= self.min_available
+
+    @property
+    def held_reason(self) -> str:
+        """Why placed pods of the job are not bound, if it has such pods."""
+        is_refused = self.has_minimum and self.outcome != INCOMPLETE
+        return "the scheduler's cache refuses to bind it" if is_refused else "its gang is not complete"
 
 
 class Effects(Struct, frozen=True):
@@ -83,7 +91,7 @@ class Effects(Struct, frozen=True):
     pipelined: tuple[Effect, ...]
     """Pipelined onto resources that are still being released."""
     held: tuple[Effect, ...]
-    """Placed, but not bound: too few pods of the gang were placed."""
+    """Placed, but not bound: too few pods of the gang were placed, or the scheduler's cache refuses the pod."""
     evicted: tuple[Effect, ...]
     actions: tuple[ActionSummary, ...]
     jobs: tuple[JobSummary, ...]
@@ -194,11 +202,12 @@ def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
 
 
 def _job_outcome(job: JobInfo, bound: int, pipelined: int, evicted: int) -> str:
+    is_complete = job.check_task_ready() and job.check_sub_job_ready() and job.is_ready()
     outcomes = (
         ("evicted", evicted),
         ("bound", bound),
         ("pipelined", pipelined),
-        ("held: gang incomplete", job.count_tasks(TaskStatus.ALLOCATED)),
+        (REFUSED if is_complete else INCOMPLETE, job.count_tasks(TaskStatus.ALLOCATED)),
         ("no pods", not job.tasks),
         ("pending", job.count_tasks(TaskStatus.PENDING)),
         ("pipelined", job.count_tasks(TaskStatus.PIPELINED)),

@@ -16,7 +16,7 @@ from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.record import HookEvent, OpEvent, StateEvent
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import Resource
-from vcdebug.recording.effects import Effects, JobSummary, cycle_effects
+from vcdebug.recording.effects import INCOMPLETE, REFUSED, Effects, JobSummary, cycle_effects
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.manifest import bare_name
@@ -341,7 +341,7 @@ CYCLE_COLUMNS = table_columns(
     "~",
 )
 CYCLE_BAR_WIDTH = 24
-PENDING_OUTCOMES = ("pending", "held: gang incomplete")
+PENDING_OUTCOMES = ("pending", INCOMPLETE, REFUSED)
 
 
 def shown_cycles_table(here: DebuggerState) -> Table:

@@ -156,10 +156,12 @@ def action_table(effects: Effects, seconds: Mapping[str, float] | None = None) -
 
 def iter_move_tables(effects: Effects) -> Iterator[Table]:
     """The pods that the cycle bound, pipelined, held or evicted; no table where there are none."""
+    reasons = {job.job: job.held_reason for job in effects.jobs}
+    held = group_by_key((reasons[entry.job], entry) for entry in effects.held)
     for title, entries in (
         ("bound", effects.bound),
         ("pipelined: reserved on a node, waiting for pods there to terminate", effects.pipelined),
-        ("placed, but not bound: its gang is not complete", effects.held),
+        *((f"placed, but not bound: {reason}", entries) for reason, entries in held.items()),
         ("evicted", effects.evicted),
     ):
         rows = [(entry.task, entry.node, entry.action, str(entry.seq)) for entry in entries]

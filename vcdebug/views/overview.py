@@ -159,13 +159,16 @@ def _preemptor_words(eviction: Eviction) -> str:
 
 def _iter_placed_lines(recording: Recording) -> Iterator[OverviewLine]:
     effects = cycle_effects(recording)
+    reasons = {job.job: job.held_reason for job in effects.jobs}
     yield from _iter_lines_by_job(effects.bound, Piece(f"{ALLOCATED} bound", "good"))
     pipelined = Piece(f"{RESERVED} reserved", "warn")
     # A line that explains the reservation comes first.
     explained = {line.subject for line in iter_pending_lines(recording) if line.mark.text.startswith(RESERVED)}
     reserved = [effect for effect in effects.pipelined if effect.job not in explained]
     yield from _iter_lines_by_job(reserved, pipelined, ": reserved, waiting for pods there to terminate")
-    yield from _iter_lines_by_job(effects.held, Piece(f"{SOME} held", "warn"), ": its gang is not complete")
+    for reason in dict.fromkeys(reasons[effect.job] for effect in effects.held):
+        held = [effect for effect in effects.held if reasons[effect.job] == reason]
+        yield from _iter_lines_by_job(held, Piece(f"{SOME} held", "warn"), f": {reason}")
 
 
 def _iter_lines_by_job(moved: Iterable[Effect], mark: Piece, suffix: str = "") -> Iterator[OverviewLine]:

@@ -148,13 +148,6 @@ def test_breakpoints_are_switched_ignored_and_deleted_by_several_numbers() -> No
     assert 0 == len(points)
 
 
-def test_a_watch_of_a_figure_says_how_to_stop_where_it_changes() -> None:
-    text = replies("watch node gpu-a100-01 releasing gpu")[0].text
-    command = text.partition("(")[2].partition(" stops")[0]
-    assert "2 hits" in replies(command)[0].text
-    assert "stops" not in replies("watch plugin")[0].text
-
-
 def test_a_list_at_the_overview_says_that_it_is_before_the_cycle() -> None:
     driver = Driver(bundled(), first=0)
     for seq, when in ((0, " before the cycle"), (9, "")):

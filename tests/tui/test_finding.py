@@ -245,10 +245,10 @@ async def test_the_help_begins_with_the_keys_of_the_focused_panel() -> None:
 @pytest.mark.parametrize(
     ("name", "title", "opens"),
     [
-        ("jobs", "Jobs 4", "Why "),
-        ("po", "Pods 11", "Why "),
-        ("node", "Nodes 5", "Node "),
-        ("queues", "Queues 2", "Queue "),
+        ("jobs", "Jobs before the cycle 4", "Why "),
+        ("po", "Pods before the cycle 11", "Why "),
+        ("node", "Nodes before the cycle 5", "Node "),
+        ("queues", "Queues before the cycle 2", "Queue "),
     ],
 )
 async def test_resource_views_show_their_count_and_open_what_the_cursor_is_on(

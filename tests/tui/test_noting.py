@@ -244,10 +244,12 @@ async def test_an_edit_of_a_job_of_the_overview_is_put_in() -> None:
         assert f"set PodGroup/{JOB}:spec.minMember=2" == line(desk)
 
 
-async def test_a_filter_that_is_opened_again_is_typed_on() -> None:
+async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_or_changed_after_an_arrow() -> None:
     async with opened_again("preempt-blocked-by-gang", NARROW) as desk:
-        await desk.press("5", "slash", "l", "enter", "slash", "m")
-        assert "lm" == desk.panel("jobs").filter_text
+        await desk.press("5", "slash", "l", "enter", "slash", "m", "enter")
+        assert "m" == desk.panel("jobs").filter_text
+        await desk.press("slash", "end", "-", "enter")
+        assert "m-" == desk.panel("jobs").filter_text
 
 
 async def test_a_bookmark_of_another_cycle_stays_in_the_list_and_leads_back_there() -> None:

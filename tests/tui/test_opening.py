@@ -295,5 +295,5 @@ async def test_a_path_that_cannot_be_opened_can_be_corrected() -> None:
         await desk.until_failed()
         field = desk.app.screen.query_one(Input)
         assert "/nosuch/" == field.value
-        await desk.press("x")
+        await desk.press("end", "x")
         assert "/nosuch/x" == field.value

@@ -77,8 +77,7 @@ def _add_watch(driver: Driver, argument: str) -> CommandReply | str:
     debugger = driver.debugger
     watch = driver.notebook.watches.add_watch(argument, debugger.recording)
     value = evaluate_watch(debugger.recording, debugger.seq, watch).current
-    stops = f" (break on {watch.text} stops where it changes)" if watch.is_figure else ""
-    return f"watch {watch.number}: {watch.text}: {value}{stops}"
+    return f"watch {watch.number}: {watch.text}: {value}"
 
 
 def _print_value(driver: Driver, argument: str) -> str:
@@ -150,7 +149,8 @@ VERBS: Final = (
     Verb(("delete", "clear"), "N ... | all", "remove breakpoints", _delete_breakpoints),
     Verb(("print", "p"), "FIGURE | EXPRESSION", "print a value or expression at this event", _print_value,
          example=VALUE_EXAMPLE),
-    Verb(("watch", "display"), "FIGURE | EXPRESSION", "Watch a value or expression", _add_watch),
+    Verb(("watch", "display"), "FIGURE | EXPRESSION", "Watch a value or expression (break FIGURE stops at its changes)",
+         _add_watch),
     Verb(("unwatch", "undisplay"), "N | all", "stop watching", _remove_watch),
     Verb(("last-change", "L"), "[FIGURE]", "Go to the last change of a value; repeat for earlier ones", _last_change),
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _set_bookmark),

@@ -78,6 +78,7 @@ class ChooserScreen(Screen[str]):
         self._show_keys("Enter opens", "leaves")
         if self.typed not in [row.key for row in rows]:
             self.query_one(Input).value = self.typed
+            self.query_one(Input).select_all()  # an arrow key begins to correct it, another text replaces it
 
     def _folder_rows(self) -> Iterator[Row]:
         recent = {snapshot.path: snapshot for snapshot in self.recent_snapshots}

@@ -368,3 +368,19 @@ def test_a_volume_of_another_node_is_named_in_the_answer_of_each_release(release
     found = explain_by_name(replay_cycle(snapshot.with_release(resolve_release(release).release)), "default/train")
     assert "train-0" in found.full_text
     assert "data is bound to pv1 (kubernetes.io/hostname gone)" in found.full_text
+
+
+@pytest.mark.parametrize(
+    ("skew", "when", "said"), [(2, "DoNotSchedule", True), (1, "DoNotSchedule", False), (2, "", False)]
+)
+def test_pods_that_share_a_node_within_the_max_skew_are_explained(skew: int, when: str, *, said: bool) -> None:
+    rule = {"maxSkew": skew, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": when or "ScheduleAnyway"}
+    rule["labelSelector"] = {"matchLabels": {"app": "web"}}
+    members = pods("web", 4, cpu="1", topologySpreadConstraints=[rule])
+    for member in members:
+        member["metadata"]["labels"] = {"app": "web"}
+    conf = conf_of("gang", "predicates binpack", actions="allocate")
+    nodes = [node(f"n{number}") for number in range(4)]
+    found = explain_by_name(replay_cycle(cluster(nodes, pod_group("web"), members, conf=conf)), "default/web")
+    text = "maxSkew 2 allows a difference of 2 pods: 2 of its pods share a kubernetes.io/hostname, and 2 more have none"
+    assert said is (text in found.full_text)

@@ -186,6 +186,24 @@ def preference_facts(view: JobView) -> Iterator[str]:
         yield f"Pods: {counts}; {rule}, and divide no pods; {keeps}."
 
 
+def skew_facts(view: JobView) -> Iterator[str]:
+    """Yields a sentence if the maxSkew of a spread rule let several pods share a domain while other ones have none."""
+    placed, nodes = [one for one in view.placed_tasks if one.node_name in view.session.nodes], view.session.nodes
+    for rule in object_list(placed[0].pod.spec.get("topologySpreadConstraints")) if len(placed) > 1 else ():
+        skew, key = rule.get("maxSkew"), str(rule.get("topologyKey"))
+        counts = Counter(nodes[one.node_name].labels.get(key, "") for one in placed)
+        empty = {node.labels[key] for node in nodes.values() if key in node.labels} - {*counts}
+        if (
+            rule.get("whenUnsatisfiable") == "DoNotSchedule"
+            and isinstance(skew, int)
+            and 1 < max(counts.values()) <= skew
+            and empty
+        ):
+            per_domain = f"{max(counts.values())} of its pods share a {key}, and {len(empty)} more have none"
+            yield f"maxSkew {skew} allows a difference of {skew} pods: {per_domain}; maxSkew 1 spreads them evenly."
+            return
+
+
 POLICY: Final = "vcdebug.plugins.deviceshare:POLICY_KEY"
 WEIGHT: Final = "vcdebug.plugins.deviceshare:WEIGHT_KEY"
 """Read only where the plugin is configured."""
@@ -284,7 +302,7 @@ def unweighed_facts(view: JobView) -> Iterator[str]:
 
 
 PLACED_FACTS: Final = (
-    *(group_facts, uncounted_claims, preference_facts, card_policy_facts),
+    *(group_facts, uncounted_claims, preference_facts, skew_facts, card_policy_facts),
     *(unpacked_facts, shared_card_facts, unweighed_facts),
 )
 """What nothing compares or checks when a job is placed."""

@@ -39,7 +39,6 @@ class ApiReply(NamedTuple):
 
     @property
     def content_bytes(self) -> bytes:
-        """The body as bytes."""
         return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
 
 

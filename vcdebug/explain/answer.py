@@ -307,7 +307,6 @@ class Finding(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The headline as one sentence."""
         return str(self.headline)
 
     @property
@@ -366,7 +365,6 @@ class Explanation(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence."""
         return self.dominant.sentence
 
     @property

@@ -102,7 +102,6 @@ class FitTable:
         self._kinds[too_few_devices[self._kinds[too_few_devices] == _REFUSED]] = _UNRESOLVABLE
 
     def node_at(self, row: Row) -> NodeFit:
-        """The fit on the node of a row."""
         if row not in self._by_row:
             name, statuses = self.node_names[row], self._recording.reason_table.statuses_of
             room = room_by_node(self._recording, self._seq)[name]
@@ -231,7 +230,6 @@ class FitRows(Sequence[NodeFit]):
 
     @property
     def names(self) -> Iterator[NodeName]:
-        """The names of the nodes."""
         return map(self._table.node_names.__getitem__, self.rows.tolist())
 
     @property

@@ -43,7 +43,6 @@ class ConstraintKind(Enum):
     VOLUME = ("volume", "PersistentVolume")
 
     def is_about(self, reason: str) -> bool:
-        """Whether a reason is of this kind."""
         return any(text in reason for text in self.value)
 
 

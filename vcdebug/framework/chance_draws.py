@@ -73,7 +73,6 @@ class RandomDraws:
         return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
 
     def count_placement(self, task: TaskKey) -> None:
-        """Count one placement of the task."""
         if task in self._choices:
             self._placements[task] = self._placements.get(task, 0) + 1
 

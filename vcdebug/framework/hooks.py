@@ -204,7 +204,6 @@ class Hook(Generic[P, R]):
         return self.rule_of_node or self.rule
 
     def show_for(self, release: Release) -> ShowFunction | None:
-        """The `show` function of the release."""
         return (
             self.older_form[1]
             if self.older_form is not None and release.has_older_form(self.older_form[0])

@@ -59,7 +59,6 @@ class NodeVerdictCache:
         return self._with_room(task, passing) if question.needs_room else passing
 
     def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
-        """As _with_room, for codes that are not cached."""
         table, request = self._table, task.init_resreq
         shortages = self._shortage_codes(table.request_amounts(request))[table.lacking_dimensions(request, "future")]
         return np.where(shortages, shortages, passing)

@@ -86,17 +86,14 @@ class HookEvent(NamedTuple):
 
     @property
     def job(self) -> JobId:
-        """The job of the question."""
         return name_in(self.subject, subject.JOB)
 
     @property
     def sub_job(self) -> SubJobId:
-        """The sub job of the question."""
         return name_in(self.subject, subject.SUB_JOB)
 
     @property
     def queue(self) -> QueueName:
-        """The queue of the question."""
         return name_in(self.subject, subject.QUEUE)
 
     @property
@@ -357,7 +354,6 @@ class Record:
 
     @property
     def next_seq(self) -> Seq:
-        """The seq of the next event."""
         return len(self.events) + 1
 
     def append(self, event: Event) -> None:

@@ -185,7 +185,6 @@ class NodeView:
                 self._count_terms(row, self.shapes.pod_shape(pod).affinity, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
-        """Add a pod to a node."""
         shape = self.shapes.pod_shape(pod)
         self.pods[row].append(pod)
         self.ports.add_ports(row, shape.ports)

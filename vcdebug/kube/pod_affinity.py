@@ -74,7 +74,6 @@ class AllTerms(Struct, frozen=True, eq=False):
         return self.terms[0].pods if len(self.terms) == 1 else self
 
     def matches_group(self, group: LabelGroup) -> bool:
-        """Whether pods of the group match all terms."""
         return bool(self.terms) and all(term.matches_group(group) for term in self.terms)
 
 

@@ -110,7 +110,6 @@ class PodShapes:
         return constraints
 
     def label_group(self, pod: Pod) -> LabelGroup:
-        """The label group of the pod."""
         key = (pod.namespace, (*pod.labels.items(),), pod.deleting)
         group = self._groups.get(key)
         if group is None:

@@ -99,7 +99,6 @@ class ReasonTable:
         return True
 
     def statuses_of(self, code: int) -> tuple[FitStatus, ...]:
-        """The statuses behind a code."""
         return self._statuses[code]
 
     def __len__(self) -> int:
@@ -134,7 +133,6 @@ class FitErrors:
         self.set_nodes(np.array([row], dtype=np.int64), np.array([code], dtype=np.uint16))
 
     def codes_by_row(self) -> dict[Row, int]:
-        """row → code."""
         result: dict[Row, int] = {}
         for rows, codes in zip(self._rows, self._codes, strict=True):
             result.update(zip(rows.tolist(), codes.tolist(), strict=True))

@@ -267,7 +267,6 @@ class NodeRows:
         return zero_array(len(self.rows))
 
     def select_where(self, mask: BoolArray) -> NodeRows:
-        """The rows where the mask holds."""
         return NodeRows(self.table, self.rows[mask])
 
     def fits_request(self, request: Resource, field: NodeField) -> BoolArray:

@@ -233,7 +233,6 @@ class PodAttributes(NamedTuple):
 
     @classmethod
     def of_pod(cls, pod: Pod) -> PodAttributes:
-        """Reads the attributes of a pod."""
         zone = revocable_zone(pod.annotations)
         return cls(pod.job_id, pod.task_role, pod.annotated_priority, pod.preemptable, zone)
 

@@ -61,7 +61,6 @@ class DeviceAmount:
                 self.capacity[name] = max(self.capacity[name] - amount, 0)
 
     def multiplied_by(self, factor: int) -> DeviceAmount:
-        """The amounts times `factor`."""
         capacity = {name: amount * factor for name, amount in self.capacity.items()}
         return DeviceAmount(self._limit_count(self.count * factor), capacity, wraps=self.wraps)
 

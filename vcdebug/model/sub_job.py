@@ -28,7 +28,6 @@ class MinimumCount(Struct, frozen=True):
 
     @property
     def is_reached(self) -> bool:
-        """Whether the count reaches the minimum."""
         return self.actual >= self.minimum
 
 

@@ -86,7 +86,6 @@ class Binpack(Plugin):
         return tuple([(name, weight, amount) for name, weight, amount in weighed if weight is not None])
 
     def score_node(self, request: Resource, node: NodeInfo) -> float:
-        """The score of a request on a node."""
         return self._score_counted(self._counted_resources(request), node)
 
     def _score_counted(self, counted: CountedResources, node: NodeInfo) -> float:

@@ -47,7 +47,6 @@ class EventIndex:
         self._postings: dict[str, Postings] = {}
 
     def seqs_of_type(self, kind: type[object]) -> Seqs:
-        """Events of one type."""
         return self._seqs_by_type.get(kind, EMPTY_SEQS)
 
     def seqs_at_point(self, point: str) -> Seqs:

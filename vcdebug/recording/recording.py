@@ -144,7 +144,6 @@ class Recording:
 
     @cached_property
     def span_tree(self) -> SpanTree:
-        """The spans as a tree."""
         return SpanTree(self.record.spans, len(self.record.events))
 
     @cached_property

@@ -226,7 +226,6 @@ class ClusterState:
 
     @property
     def phases(self) -> Mapping[JobId, str]:
-        """The PodGroups' phases."""
         return LazyMap(self._timeline.opening_phases, self._job_phase)
 
     @property

@@ -104,7 +104,6 @@ class MapOrder:
         self._seed = seed
 
     def order_keys(self, keys: Iterable[str]) -> list[str]:
-        """The keys in the order of this cycle."""
         seed = self._seed
         if seed is None:
             return sorted(keys)
@@ -132,7 +131,6 @@ class ForcedAnswer(NamedTuple):
     """The edit that states the answer, for messages."""
 
     def make_error(self, message: str, hint: str = "") -> EditError:
-        """An error about this answer."""
         return EditError(message, self.text, 0, hint)
 
 

@@ -66,7 +66,6 @@ class Edit(Struct, frozen=True):
         return f"{self.kind} {self.name}" if self.name else self.kind
 
     def make_error(self, message: str, position: int = 0, hint: str = "") -> EditError:
-        """An error about this edit."""
         return EditError(message, self.text, position, hint)
 
     def read_value(self) -> Any:

@@ -153,7 +153,6 @@ class Snapshot(Struct):
 
     @property
     def release(self) -> Release:
-        """The release that is replayed."""
         return self.flags.release
 
     def with_release(self, release: Release) -> Snapshot:

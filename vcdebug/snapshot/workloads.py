@@ -122,7 +122,6 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
 
 
 def _volcano_pod(snapshot: Snapshot, job: Manifest, task: Mapping[str, Any], index: int, group: str) -> Manifest:
-    """A pod of a task of a Volcano Job."""
     spec, template, annotations = spec_of(job), task.get("template") or {}, annotations_of(job)
     pod_annotations = {
         **annotations_of(template),

@@ -155,7 +155,6 @@ class OpenRecordings(Struct, frozen=True):
 
     @property
     def shown_recording(self) -> Recording:
-        """The recording that is shown."""
         return self.cycles_of(self.side)[self.cycle - 1]
 
     @property

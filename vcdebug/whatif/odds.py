@@ -123,7 +123,6 @@ class SeedDraws:
         self._base = base
 
     def __call__(self, seed: int) -> CycleDraw:
-        """The draw of this seed."""
         if self._base is None:
             self._base = require_complete(replay_cycle(self._snapshot))
         return run_draw(self._base, seed)

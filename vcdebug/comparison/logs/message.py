@@ -231,7 +231,6 @@ class LogContext:
 
     @property
     def current_state(self) -> ClusterState:
-        """The state of the cluster at this event."""
         return self.state.state
 
     def task_of(self, key: TaskKey) -> TaskInfo:

@@ -67,7 +67,6 @@ class NodeDryRun(Struct, frozen=True):
 
     @property
     def outcome_words(self) -> str:
-        """The outcome of the dry run in a few words."""
         if self.victims:
             return f"{CANDIDATE}, {len(self.victims)} to go"
         if not self.candidates:
@@ -285,7 +284,6 @@ class NodeCheck(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the check refuses the node."""
         return self.equation.verdict is False
 
 

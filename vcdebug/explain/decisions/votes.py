@@ -77,7 +77,6 @@ class HookCallGroup(Struct, frozen=True):
         return [vote for vote in self.votes if vote.state == "answered"]
 
     def tier(self, number: int) -> tuple[PluginAnswer, ...]:
-        """The votes of one tier."""
         return tuple(vote for vote in self.votes if vote.tier == number)
 
     def tier_victims(self, number: int) -> tuple[TaskKey, ...]:

@@ -64,7 +64,6 @@ class Card:
         self.used_core = max(self.used_core % UINT_SIZE - core, 0)  # exact: ints
 
     def add_pod_usage(self, pod: Pod, memory: int, core: int) -> None:
-        """Add to the pod's usage of the card."""
         usage = self.pods.setdefault(pod.uid, CardUsage(0, 0, ""))
         usage.memory += memory
         usage.core += core
@@ -170,7 +169,6 @@ class MigUse:
         self.used = [] if used is None else used
 
     def find_used(self, name: str) -> UsedInstances | None:
-        """The used instances of a name, or None."""
         return next((used for used in self.used if used.name == name), None)
 
     def clone(self) -> MigUse:

@@ -193,7 +193,6 @@ class GpuShareLedger:
 
     @property
     def card_indexes(self) -> list[int]:
-        """The cards."""
         return list(self._cards)
 
     def asked_amounts(self, pod: Pod) -> tuple[int, int]:
@@ -286,11 +285,9 @@ class NilLedger:
         return ReleaseOutcome.FREE
 
     def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
-        """None."""
         return {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
-        """None."""
         return {}
 
     def clone(self) -> Self:

@@ -64,7 +64,6 @@ class Npu:
 
     @property
     def uuid(self) -> str:
-        """The card's UUID."""
         return self.registered.uuid
 
     def add_resource_usage(self, uid: str, memory: int, cores: int) -> None:

@@ -297,6 +297,5 @@ class PodAnnotations:
         self._changed[pod.uid] = {**self.annotations_of(pod), **notes}
 
     def erase_annotations(self, pod: Pod, keys: Iterable[str]) -> None:
-        """Remove annotations of the pod."""
         erased = dict.fromkeys(keys)
         self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in erased}

@@ -53,7 +53,6 @@ class HyperNodeDomains:
 
     @property
     def lowest_tier(self) -> int:
-        """The lowest tier number."""
         return self.tiers[0]
 
     @property

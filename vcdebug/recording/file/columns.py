@@ -43,7 +43,6 @@ class StoredTexts:
         return bytes(self._data[self._start + start : self._start + end])
 
     def text_at(self, number: int) -> str:
-        """The text with this number."""
         try:
             return self._strings[number]
         except KeyError:
@@ -160,7 +159,6 @@ class StoredColumn:
         return self._codes is not None or self._reader is _raise_missing
 
     def object_number(self, row: int) -> int:
-        """The number of the object in a row."""
         number = self.number_if_object(row)
         if number == _NO_OBJECT:
             raise DamagedRecordingError("an object is missing where one is expected")

@@ -92,7 +92,6 @@ class LazyList(Sequence[Value]):
         )
 
     def number(self, index: int) -> int:
-        """The number of the object at an index."""
         return self._column.object_number(self._start + index)
 
     def __reduce__(self) -> tuple[type[list[Value]], tuple[list[Value]]]:
@@ -205,7 +204,6 @@ class LazyClass:
         self._half: Unfilled = type(kind)(kind.__name__, (kind,), half)
 
     def make_instance(self, row: int) -> Unfilled:
-        """An unfilled instance of a row."""
         instance = self._unfilled.__new__(self._unfilled)
         self._rows[id(instance)] = row
         return instance

@@ -267,7 +267,6 @@ class ColumnValues:
         return cls(form.INT, np.full(count, number, dtype=np.int64))
 
     def all_codes(self) -> Codes:
-        """The code of each value."""
         return np.full(len(self.numbers), self.code, dtype=np.uint8) if self.codes is None else self.codes
 
     def renumber_values(self, final: IntArray, texts: IntArray) -> None:

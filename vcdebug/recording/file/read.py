@@ -73,7 +73,6 @@ class StoredObjects:
         self._open: list[StoredTable | None] = [None] * len(tables)
 
     def object_at(self, number: int) -> Value:
-        """The object with this number."""
         objects = self._cache
         try:
             return objects[number]

@@ -1,6 +1,6 @@
 """The report of `vcdebug inspect`: objects, problems, missing kinds, and the configuration in force."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -107,28 +107,40 @@ def inspection_blocks(inspection: Inspection) -> Iterator[Block]:
     yield from _configuration_blocks(conf)
     yield make_paragraph(inspection.persistence)
     yield make_paragraph("")
+    yield from _flag_blocks(snapshot)
+    if snapshot.device_config is not None:
+        yield make_paragraph(f"vGPU resource names: {', '.join(filter(None, read_vgpu_names(snapshot.device_config)))}")
+        yield make_paragraph("")
+    yield from _missing_kind_blocks(snapshot)
+    yield from _problem_blocks(inspection.problems)
+    if count := inspection.pending_jobs:
+        yield make_paragraph(
+            f"{count_noun(count, 'job')} {verb_for(count, 'has')} Pending pods: vcdebug explain says why"
+        )
+
+
+def _flag_blocks(snapshot: Snapshot) -> Iterator[Block]:
     if changed := snapshot.flags.changed_values():
         yield make_paragraph("scheduler flags with non-default values", "title")
         yield make_listing(("flag", "value"), tuple((name, value_text(value)) for name, value in changed.items()), 2)
         yield make_paragraph("")
-    if snapshot.device_config is not None:
-        yield make_paragraph(f"vGPU resource names: {', '.join(filter(None, read_vgpu_names(snapshot.device_config)))}")
-        yield make_paragraph("")
+
+
+def _missing_kind_blocks(snapshot: Snapshot) -> Iterator[Block]:
     yield make_paragraph("not in the snapshot (can change the result if the cluster has them)", "title")
     missing = group_by_key((effect, name) for name, effect in _missing_kinds(snapshot))
     yield make_listing(
         ("can change", "kinds"), tuple((effect, ", ".join(names)) for effect, names in missing.items()), 2
     )
     yield make_paragraph("")
-    if inspection.problems:
-        yield make_paragraph(f"input problems: {len(inspection.problems)}", "bad")
-        yield from (make_paragraph(problem.format_line(), indent=2) for problem in inspection.problems)
+
+
+def _problem_blocks(problems: Sequence[Problem]) -> Iterator[Block]:
+    if problems:
+        yield make_paragraph(f"input problems: {len(problems)}", "bad")
+        yield from (make_paragraph(problem.format_line(), indent=2) for problem in problems)
     else:
         yield make_paragraph("no input problems", "good")
-    if count := inspection.pending_jobs:
-        yield make_paragraph(
-            f"{count_noun(count, 'job')} {verb_for(count, 'has')} Pending pods: vcdebug explain says why"
-        )
 
 
 def _provenance_blocks(provenance: Provenance) -> Iterator[Block]:

@@ -187,14 +187,15 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
         "log": [{"seq": line.seq, "breakpoint": line.number, "text": line.text} for line in answer.log],
     }
     if state.recordings is not None:
-        body["shown"] = {
-            "side": state.recordings.side,
-            "cycle": state.recordings.cycle,
-            "cycles": state.recordings.cycle_count,
-            "edits": list(state.recordings.edit_texts),
-        }
+        body["shown"] = _shown_cycle(state.recordings)
     if answer.show == "diff" and state.recordings is not None and not answer.argument:
         body["comparison"] = _recordings_comparison(state.recordings)
+    return body | _report_parts(report)
+
+
+def _report_parts(report: AnswerReport) -> dict[str, object]:
+    """The keys of what the command wrote, listed or explained."""
+    body: dict[str, object] = {}
     if report.file_message:
         body["written"] = report.file_message
     if report.table is not None:
@@ -206,13 +207,22 @@ def answer_document(report: AnswerReport) -> dict[str, object]:
     if report.explanation is not None:
         from vcdebug.whatif.other_outcomes import other_outcomes
 
-        others = other_outcomes(state.recording, report.explanation.job)
+        others = other_outcomes(report.script_answer.state.recording, report.explanation.job)
         body["explanation"] = pending.explanation_document(report.explanation) | others.build_document()
     if report.fixes is not None:
         from vcdebug.cli.reports.fixes import fix_documents
 
         body["remedies"] = fix_documents(report.fixes)
     return body
+
+
+def _shown_cycle(open_: OpenRecordings) -> dict[str, object]:
+    return {
+        "side": open_.side,
+        "cycle": open_.cycle,
+        "cycles": open_.cycle_count,
+        "edits": list(open_.edit_texts),
+    }
 
 
 def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from vcdebug.framework.columns import HeapLog
 from vcdebug.framework.record import PopEvent, Record, fast_tuple
 from vcdebug.framework.session import Session
@@ -181,14 +183,11 @@ def task_queue(ssn: Session, less: LessFunction[TaskInfo] | None = None) -> Prio
 # Worksheets: the tasks of a job that are left to place, as heaps of sub jobs and of each sub job's tasks.
 
 
-class Worksheet:
+class Worksheet(Struct, eq=False):
     """A heap of sub jobs, and a heap of tasks for each sub job."""
 
-    __slots__ = ("sub_jobs", "tasks")
-
-    def __init__(self, sub_jobs: PriorityQueue[SubJobInfo], tasks: dict[SubJobId, PriorityQueue[TaskInfo]]) -> None:
-        self.sub_jobs = sub_jobs
-        self.tasks = tasks
+    sub_jobs: PriorityQueue[SubJobInfo]
+    tasks: dict[SubJobId, PriorityQueue[TaskInfo]]
 
     @property
     def empty(self) -> bool:

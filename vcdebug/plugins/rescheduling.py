@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vcdebug.errors import SchedulerPanic
@@ -66,14 +67,11 @@ class ReschedulingSettings(NamedTuple):
         )
 
 
-class BusyNode:
+class BusyNode(Struct, eq=False):
     """A node with its utilisation in percent, which decreases as victims are chosen."""
 
-    __slots__ = ("node", "percents")
-
-    def __init__(self, node: NodeInfo, percents: Percents) -> None:
-        self.node = node
-        self.percents = percents
+    node: NodeInfo
+    percents: Percents
 
 
 class MeasuredNode(NamedTuple):

@@ -226,17 +226,16 @@ class StrategyFitSettings:
         return self._strategies[f"{best}*"] if best else None
 
 
-class PodStrategy:
+class PodStrategy(NamedTuple):
     """The scoring type and weights in a pod's annotations."""
 
-    def __init__(self, kind: str, weights: Mapping[str, int]) -> None:
-        self._kind = kind
-        self._weights = weights
+    kind: str
+    weights: Mapping[str, int]
 
     def strategy_for(self, resource: str) -> Strategy | None:
         """The pod's scoring type, with the pod's weight for the resource; None if it has no weight."""
-        weight = self._weights.get(resource)
-        return None if weight is None else Strategy(self._kind, weight)
+        weight = self.weights.get(resource)
+        return None if weight is None else Strategy(self.kind, weight)
 
 
 def pod_strategy(annotations: Mapping[str, str]) -> PodStrategy | None:

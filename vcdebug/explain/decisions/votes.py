@@ -89,13 +89,10 @@ class HookCallGroup(Struct, frozen=True):
         return tuple(dict.fromkeys(vote.tier for vote in self.votes))
 
 
-class NamedTask:
+class NamedTask(Struct, eq=False):
     """A task known only by name; the name serves as the UID that combining rules compare."""
 
-    __slots__ = ("uid",)
-
-    def __init__(self, uid: TaskKey) -> None:
-        self.uid = uid
+    uid: TaskKey
 
 
 class _CutShortError(Exception):

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from vcdebug.model.names import IntArray
 from vcdebug.recording.event_index import Numbering
@@ -246,15 +247,12 @@ class BytePieces:
         return offset
 
 
-class ColumnValues:
+class ColumnValues(Struct, eq=False):
     """Codes and numbers of the values of one column."""
 
-    __slots__ = ("code", "codes", "numbers")
-
-    def __init__(self, code: int, numbers: IntArray, codes: Codes | None = None) -> None:
-        self.code = code
-        self.numbers = numbers
-        self.codes = codes
+    code: int
+    numbers: IntArray
+    codes: Codes | None = None
 
     @classmethod
     def of_numbers(cls, numbers: Iterable[int], count: int) -> ColumnValues:

@@ -51,7 +51,8 @@ def test_parsed_figure_has_its_canonical_text(line: str, canonical: str) -> None
     ("line", "words"),
     [
         ("", "say which figure"),
-        ("pod a idle", "no kind of figure 'pod'"),
+        ("pot a idle", "no kind of figure 'pot'"),
+        ("pod a status", "no pod 'a'; available: "),
         ("node", "say which node"),
         ("node gpu-a100-91", "no node 'gpu-a100-91'; available: gpu-a100-0"),
         ("node gpu-a100-01", "it has idle, used, releasing, pipelined, future-idle, allocatable"),

@@ -107,3 +107,43 @@ def test_a_further_job_that_is_not_admitted_costs_no_more_calls_for_twice_the_in
             sizes.append(_calls_in(partial(survey_jobs, recording)).total())
         costs.append(sizes[1] - sizes[0])
     assert costs[1] < 1.6 * costs[0]
+
+
+def _owned_by_sets(jobs: int, sets: int) -> Snapshot:
+    """Pending jobs of ReplicaSets, and further ReplicaSets."""
+    replicas = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": f"s{n}", "namespace": "default"}}
+        for n in range(sets)
+    ]
+    waiting = [(pod_group(f"w{n}"), pods(f"w{n}", 1, cpu="9")) for n in range(jobs)]
+    for number, (group, members) in enumerate(waiting):
+        for manifest in (group, *members):
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"s{number}", "controller": True}
+            manifest["metadata"]["ownerReferences"] = [owner]
+    return cluster(node("n1", cpu="2"), *replicas, *(part for pair in waiting for part in pair))
+
+
+def _mounting_claims(jobs: int, claims: int) -> Snapshot:
+    """Pending jobs with a volume claim that binds to no volume, and further claims."""
+    made = [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"c{n}", "namespace": "default"}}
+        for n in range(claims)
+    ]
+    waiting = [
+        (pod_group(f"w{n}"), pods(f"w{n}", 1, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": f"c{n}"}}]))
+        for n in range(jobs)
+    ]
+    return cluster(node("n1", cpu="2"), *made, *(part for pair in waiting for part in pair))
+
+
+@pytest.mark.parametrize("made", [_owned_by_sets, _mounting_claims])
+def test_a_further_job_costs_no_more_calls_for_twice_the_objects_that_others_own(
+    made: Callable[[int, int], Snapshot],
+) -> None:
+    """An owner or a claim of a job was looked for among all objects of its kind."""
+    costs = []
+    for objects in (100, 200):
+        recordings = [replay_cycle(made(jobs, objects)) for jobs in (20, 40)]
+        few, many = (_calls_in(partial(survey_jobs, recording)).total() for recording in recordings)
+        costs.append(many - few)
+    assert costs[1] < 1.1 * costs[0]

@@ -242,3 +242,15 @@ def test_an_edit_that_cannot_be_made_says_where(text: str, position: int, says: 
 def test_an_edit_is_data() -> None:
     assert parse_edit("Node/n1:-") == parse_edit(" Node/n1:- ")
     assert isinstance(parse_edit("Node/n1:-"), Edit)
+
+
+def test_an_object_is_found_by_its_name_in_the_snapshot_and_in_one_with_an_edit() -> None:
+    snapshot = cluster(node("n1", cpu="4"), node("n2", cpu="4"))
+    found = snapshot.find_object("Node", "/n1")
+    assert found is snapshot.objects_of("Node")[0]
+    assert (None, None) == (snapshot.find_object("Node", "/n3"), snapshot.find_object("Pod", "default/n1"))
+    smaller = apply_edits(snapshot, [parse_edit("Node/n1:status.allocatable.cpu=2")], CONF)
+    changed = smaller.find_object("Node", "/n1")
+    assert changed is not None
+    assert "2" == str(changed["status"]["allocatable"]["cpu"])
+    assert found is snapshot.find_object("Node", "/n1")

@@ -320,7 +320,7 @@ def ending_policies(job: JsonObject, phase: str, *, retried: bool) -> tuple[Sequ
 
 def _device_facts(recording: Recording, pod: Pod, resource: str, neighbours: Sequence[Pod]) -> Iterator[str]:
     """Yields a sentence: what the node states and what its pods request, where its kubelet has no device left."""
-    node = next((one for one in recording.snapshot.objects_of("Node") if key_of(one) == f"/{pod.node_name}"), {})
+    node = recording.snapshot.find_object("Node", f"/{pod.node_name}") or {}
     stated = object_in(status_of(node).get("allocatable")).get(resource, "none")
     up = (one for one in neighbours if status_of(one.manifest).get("phase") not in ("Failed", "Succeeded"))
     asked = {one.key: amount for one in up if (amount := _requested(one, resource))}

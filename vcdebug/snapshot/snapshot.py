@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import NO_SHARDS, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, ForcedAnswer, PersistenceSetting, SchedulerProcess
-from vcdebug.snapshot.manifest import JsonDict, WorkloadFacts
+from vcdebug.snapshot.manifest import JsonDict, WorkloadFacts, key_of
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 
@@ -116,7 +117,7 @@ class SchedulerFlags(Struct, frozen=True):
         return version >= KUBERNETES_GATES[name]
 
 
-class Snapshot(Struct):
+class Snapshot(Struct, dict=True):
     """One cluster at one moment: its objects, the scheduler's configuration, flags and clock."""
 
     name: str
@@ -166,3 +167,17 @@ class Snapshot(Struct):
     def objects_of(self, kind: str) -> list[Manifest]:
         """The manifests of one kind, in input order."""
         return self.objects.get(kind, [])
+
+    @cached_property
+    def _objects_by_key(self) -> dict[str, dict[str, Manifest]]:
+        """Kind → `namespace/name` → manifest, for the kinds in which an object was looked for."""
+        return {}
+
+    def find_object(self, kind: str, key: str) -> Manifest | None:
+        """The first manifest of a kind with this `namespace/name` (`/name` without a namespace); None without one."""
+        found = self._objects_by_key.get(kind)
+        if found is None:
+            # Reversed, so that the first of several objects of one name is the one that stays.
+            found = {key_of(manifest): manifest for manifest in reversed(self.objects_of(kind))}
+            self._objects_by_key[kind] = found
+        return found.get(key)

@@ -21,7 +21,6 @@ from vcdebug.snapshot.manifest import (
     REVOCABLE_ZONE_KEY,
     JsonObject,
     annotations_of,
-    key_of,
     labels_of,
     metadata_of,
     name_of,
@@ -163,15 +162,15 @@ def next_pods_of(snapshot: Snapshot, group: JsonObject) -> list[TaskPods]:
 
 def volcano_job_of(snapshot: Snapshot, group: JsonObject) -> Manifest | None:
     """The Volcano Job that owns a PodGroup; None if the snapshot has none."""
-    names = owner_keys(group)
-    return next((job for job in snapshot.objects_of("Job") if key_of(job) in names), None)
+    return next(filter(None, (snapshot.find_object("Job", key) for key in owner_keys(group))), None)
 
 
 def owner_objects(snapshot: Snapshot, group: JsonObject) -> Iterator[JsonObject]:
     """The owners of a PodGroup among Volcano Jobs and Kubernetes' controllers."""
-    owners = set(zip(owner_keys(group), owner_names(group), strict=True))
-    objects = ((kind, one) for kind in ("Job", *CONTROLLER_KINDS) for one in snapshot.objects_of(kind))
-    return (one for kind, one in objects if (key_of(one), f"{kind} {name_of(one)}") in owners)
+    owners = zip(owner_names(group), owner_keys(group), strict=True)
+    kinds = ((name.partition(" ")[0], key) for name, key in owners)
+    found = (snapshot.find_object(kind, key) for kind, key in kinds if kind in ("Job", *CONTROLLER_KINDS))
+    return filter(None, found)
 
 
 def policies_of(job: JsonObject) -> list[tuple[str, str]]:

@@ -288,8 +288,8 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
     if not reasons:
         return
     pod_claims = claim_names_of(fits.task.pod)
-    class_names = [name_of(manifest) for manifest in snapshot.objects_of("StorageClass")]
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLASS.findall(reason)):
+        class_names = map(name_of, snapshot.objects_of("StorageClass"))
         text = f"StorageClass {name} is not in this snapshot (it has {join_names(class_names) or 'none'})"
         create = Advice.cluster_admin(f"Create StorageClass {name}, or name an existing one in the claim.")
         yield ConstraintFailure(text, (create,), ConstraintKind.VOLUME)
@@ -312,17 +312,21 @@ def find_volume_shortages(fits: NodeFits) -> Iterator[ConstraintFailure]:
         free = (Advice.queue_admin(f"Free resources on {reachable}, or move the data."),) if reachable else ()
         advice = free or ((Advice.cluster_admin(replace),) if places else ())
         yield ConstraintFailure(f"Its volumes are accessible {source}{bound}", advice, ConstraintKind.VOLUME)
-    for claim in snapshot.objects_of("PersistentVolumeClaim"):
-        if namespace_of(claim) == fits.task.namespace and name_of(claim) in pod_claims:
-            yield from _unbound_claim_failures(fits, claim, reasons)
+    for claim in _claims_of(snapshot, fits.task):
+        yield from _unbound_claim_failures(fits, claim, reasons)
+
+
+def _claims_of(snapshot: Snapshot, task: TaskInfo) -> Iterator[Manifest]:
+    """The volume claims that the task mounts, without those that the snapshot lacks."""
+    keys = [f"{task.namespace}/{name}" for name in claim_names_of(task.pod)]
+    return filter(None, [snapshot.find_object("PersistentVolumeClaim", key) for key in keys])
 
 
 def volume_places(snapshot: Snapshot, task: TaskInfo) -> Iterator[str]:
     """Yields each claim of the task with a volume of certain nodes: `data is bound to pv1 (zone a)`."""
-    volumes, claims = {name_of(one): one for one in snapshot.objects_of("PersistentVolume")}, claim_names_of(task.pod)
-    for claim in snapshot.objects_of("PersistentVolumeClaim"):
-        volume = volumes.get(str(spec_of(claim).get("volumeName")))
-        if volume is not None and namespace_of(claim) == task.namespace and name_of(claim) in claims:
+    for claim in _claims_of(snapshot, task):
+        volume = snapshot.find_object("PersistentVolume", f"/{spec_of(claim).get('volumeName')}")
+        if volume is not None:
             required = object_in(object_in(spec_of(volume).get("nodeAffinity")).get("required"))
             terms = object_list(required.get("nodeSelectorTerms"))
             rules = [one for term in terms for one in object_list(term.get("matchExpressions"))]
@@ -363,14 +367,14 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
     if spec_of(claim).get("volumeName"):
         return
     name, owner = name_of(claim), storage_class_name(claim)
-    classes = {name_of(entry): entry for entry in fits.view.recording.snapshot.objects_of("StorageClass")}
     if any(word in reason for word in UNBOUND_REASONS for reason in reasons):
         source = f"StorageClass {owner}, volumeBindingMode Immediate" if owner else "it has no StorageClass"
         text = f"PersistentVolumeClaim {name} is unbound and must be bound before scheduling ({source})"
         check = Advice.from_outside(f"Check the provisioner: kubectl describe pvc {name}.", AdviceHarm.CLUSTER)
         yield ConstraintFailure(text, (check,), ConstraintKind.VOLUME)
     elif any(NONE_TO_BIND in reason for reason in reasons):
-        terms = classes.get(owner, {}).get("allowedTopologies") or ()
+        storage_class = fits.view.recording.snapshot.find_object("StorageClass", f"/{owner}") or {}
+        terms = storage_class.get("allowedTopologies") or ()
         entries = [entry for term in terms for entry in term.get("matchLabelExpressions") or ()]
         allowed = join_names(f"{entry.get('key')} is {' or '.join(entry.get('values') or ())}" for entry in entries)
         if allowed:
@@ -381,9 +385,9 @@ def _unbound_claim_failures(fits: NodeFits, claim: Manifest, reasons: Sequence[s
 
 def _missing_claim_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
     """A claim that does not exist, and the one of its namespace whose name is closest."""
-    pod, every = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
-    existing_names = [name_of(one) for one in every if namespace_of(one) == pod.namespace]
+    pod, claims = room.task.pod, room.view.recording.snapshot.objects_of("PersistentVolumeClaim")
     for name in dict.fromkeys(one for reason in reasons for one in _MISSING_CLAIM.findall(reason)):
+        existing_names = [name_of(one) for one in claims if namespace_of(one) == pod.namespace]
         close = closest_name(name, existing_names)
         edits = [
             f"Pod/{task.key}:spec.volumes[{index}].persistentVolumeClaim.claimName={close}"
@@ -409,12 +413,12 @@ def claim_names_of(pod: Pod) -> list[str]:
 
 def unbound_claims(snapshot: Snapshot, pod: Pod) -> Iterator[AdvisedFact]:
     """Yields each claim of a pod that has no volume."""
-    names = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
-    for claim in [one for one in snapshot.objects_of("PersistentVolumeClaim") if key_of(one) in names]:
+    keys = dict.fromkeys(f"{pod.namespace}/{claim.name}" for claim in claim_names(pod))
+    for claim in filter(None, (snapshot.find_object("PersistentVolumeClaim", key) for key in keys)):
         if spec_of(claim).get("volumeName"):
             continue
         class_name, name = storage_class_name(claim), name_of(claim)
-        found = next((one for one in snapshot.objects_of("StorageClass") if name_of(one) == class_name), {})
+        found = snapshot.find_object("StorageClass", f"/{class_name}") or {}
         waits = found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
         cause = f"PersistentVolumeClaim {name} has no volume yet"
         if waits and pod.spec.get("nodeName") and SELECTED_NODE not in annotations_of(claim):

@@ -1,7 +1,7 @@
 """A scheduler whose pod is down, or that has written nothing about a job for minutes, and other parts of Volcano."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
@@ -128,6 +128,7 @@ def _absence(recording: Recording) -> _Fault | None:
     return _Fault(f"the scheduler does not run: {empty}", tuple(facts), advice.as_repair())
 
 
+@per_recording()
 def _words_of_sets(recording: Recording, prefix: str) -> tuple[str, str] | None:
     """(ReplicaSet, words) if no ReplicaSet of a component has a pod; None if there are none, or one has pods."""
     sets = [one for one in recording.snapshot.objects_of("ReplicaSet") if name_of(one).startswith(prefix)]
@@ -178,12 +179,12 @@ def _neighbour_facts(recording: Recording, scheduler: Pod) -> Iterator[str]:
 
 def _silence(recording: Recording, subject: ExplainSubject, explanation: Explanation) -> _Fault | None:
     """The fault that a running scheduler has not handled for minutes what a cycle would place; else None."""
-    groups = [one for one in recording.snapshot.objects_of("PodGroup") if key_of(one) == subject.job]
+    group = recording.snapshot.find_object("PodGroup", subject.job)
     would_act = explanation.cause_code in (Cause.PLACES, Cause.ADMITTED)
     heartbeat, pod = last_heartbeat(recording), _scheduler_pods(recording)[0]
-    if not groups or not would_act or heartbeat is None or _is_written(recording, subject, groups):
+    if group is None or not would_act or heartbeat is None or _is_written(recording, subject, group):
         return None
-    created = [parse_time(metadata_of(one).get("creationTimestamp")) for one in (groups[0], pod.manifest)]
+    created = [parse_time(metadata_of(one).get("creationTimestamp")) for one in (group, pod.manifest)]
     times = [time.timestamp() for time in created if time is not None]
     waited = heartbeat.timestamp() - max(times) if len(times) == len(created) else 0.0
     if waited < _IDLE_SECONDS:
@@ -196,13 +197,13 @@ def _silence(recording: Recording, subject: ExplainSubject, explanation: Explana
     return _Fault(reason, (*_version_facts(recording), trace), advice)
 
 
-def _is_written(recording: Recording, subject: ExplainSubject, groups: Sequence[JsonObject]) -> bool:
+def _is_written(recording: Recording, subject: ExplainSubject, group: JsonObject) -> bool:
     """Whether the scheduler has written anything about the job: a phase, a condition or an event."""
     info = recording.session.jobs.get(subject.job)
     pods = [] if info is None else [task.pod.manifest for task in info.tasks.values()]
-    has_conditions = any(status_of(one).get("conditions") for one in (*groups, *pods))
-    phases = [status_of(group).get("phase") or PENDING for group in groups]
-    return has_conditions or phases != [PENDING] or bool(component_reports.scheduler_events(recording, subject))
+    has_conditions = any(status_of(one).get("conditions") for one in (group, *pods))
+    has_phase = (status_of(group).get("phase") or PENDING) != PENDING
+    return has_conditions or has_phase or bool(component_reports.scheduler_events(recording, subject))
 
 
 @per_recording()

@@ -192,7 +192,7 @@ def _all_groups(recording: Recording) -> list[PodGroup]:
 
 
 def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
-    return (PodGroup(manifest) for manifest in recording.snapshot.objects_of("PodGroup") if key_of(manifest) == job)
+    return map(PodGroup, filter(None, [recording.snapshot.find_object("PodGroup", job)]))
 
 
 def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
@@ -375,7 +375,7 @@ def ended_job(
 def _flow_facts(recording: Recording, job: JsonObject) -> Iterator[str]:
     """Yields a sentence about the JobFlow of a Job that has ended: what it does not create, or that nothing is left."""
     jobs = recording.snapshot.objects_of("Job")
-    for flow in (one for one in recording.snapshot.objects_of("JobFlow") if key_of(one) in owner_keys(job)):
+    for flow in filter(None, (recording.snapshot.find_object("JobFlow", key) for key in owner_keys(job))):
         phase = object_in(status_of(flow).get("state")).get("phase") or PENDING
         states = {name_of(one): object_in(status_of(one).get("state")).get("phase") for one in jobs}
         flows = [str(one.get("name")) for one in object_list(spec_of(flow).get("flows"))]

@@ -73,10 +73,8 @@ def pods_outside(view: JobView) -> Finding | None:
     owners = owners_of(group.manifest) if not view.tasks else ()
     for owner, key in zip(owners, owner_keys(group.manifest), strict=False):
         # A Pod that owns the others, such as the leader of a LeaderWorkerSet, is one of them.
-        own = [
-            one for one in view.recording.snapshot.objects_of("Pod") if (owner.get("kind"), key) == ("Pod", key_of(one))
-        ]
-        owned = (*map(Pod, own), *ungrouped_pods(view.recording).get(key, ()))
+        own = view.recording.snapshot.find_object("Pod", key) if owner.get("kind") == "Pod" else None
+        owned = (*([Pod(own)] if own else ()), *ungrouped_pods(view.recording).get(key, ()))
         pods = [pod for pod in owned if pod.scheduler_name not in names]
         if pods:
             kind = str(owner.get("kind"))
@@ -95,9 +93,9 @@ def reservation_words(view: JobView) -> str:
 def scaled_down(view: JobView) -> Finding | None:
     """The finding if all pods of the job are terminating and their ReplicaSet or StatefulSet asks for none."""
     opening_task, snapshot = view.recording.timeline.opening_task, view.recording.snapshot
-    kinds = [one for kind in ("ReplicaSet", "StatefulSet") for one in snapshot.objects_of(kind)]
-    asked = {key_of(one): spec_of(one).get("replicas") for one in kinds}
-    owner = next((key for key in owner_keys(view.job.pod_group.manifest) if asked.get(key) == 0), "")
+    owners = ((key, kind) for key in owner_keys(view.job.pod_group.manifest) for kind in ("ReplicaSet", "StatefulSet"))
+    found = ((key, snapshot.find_object(kind, key)) for key, kind in owners)
+    owner = next((key for key, one in found if one is not None and spec_of(one).get("replicas") == 0), "")
     leaving = [task for task in view.tasks.values() if opening_task(task.key).status is TaskStatus.RELEASING]
     if not owner or not leaving or len(leaving) < len(view.tasks):
         return None
@@ -325,10 +323,10 @@ MORE_SURGE = "set maxSurge of the Deployment to 100%, so that all new pods exist
 
 def rolling_update(view: JobView) -> str:
     """The fact that a rolling update keeps the job's ReplicaSet below minMember; else empty."""
-    owners = owner_keys(view.job.pod_group.manifest)
-    for replicas in view.recording.snapshot.objects_of("ReplicaSet") if owners else ():
+    find_set = partial(view.recording.snapshot.find_object, "ReplicaSet")
+    for replicas in filter(None, map(find_set, owner_keys(view.job.pod_group.manifest))):
         desired, current = annotations_of(replicas).get(_DESIRED_REPLICAS, ""), spec_of(replicas).get("replicas")
-        if key_of(replicas) not in owners or not isinstance(current, int) or not desired.isdigit():
+        if not isinstance(current, int) or not desired.isdigit():
             continue
         if current < min(view.job.min_available, int(desired)):
             update = f"ReplicaSet {name_of(replicas)} is asked for {current} of {desired} replicas: a rolling update"

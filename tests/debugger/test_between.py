@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from vcdebug.errors import SnapshotError
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.session import SESSION_UID
 from vcdebug.recording.effects import cycle_effects
 from vcdebug.recording.replay import replay_cycle
@@ -77,6 +78,30 @@ def claiming(*names: str) -> list[Manifest]:
         refers = [{"name": "g", "resourceClaimName": name}]
         found += [claim, pod_group(name), pod(f"{name}-0", name, requests={"cpu": "100m"}, resourceClaims=refers)]
     return found
+
+
+def test_a_claim_that_was_reserved_for_a_pod_of_a_pipelined_gang_stays_reserved_in_the_process() -> None:
+    """Upstream releases such a claim only in the session that reserved it: no pod gets it, and its device is in use."""
+    leaving = pod("r-0", "r", on="n1", requests={"cpu": "1500m"}, deleting=True)
+    claims = [one for one in claiming("a", "b") if one["kind"] != "PodGroup"]
+    gang = [pod_group("a", min_member=2), pod_group("b"), pod("a-1", "a", requests={"cpu": "1500m"})]
+    first = replay_cycle(small(pod_group("r", phase="Running"), leaving, *claims, *gang))
+    second = next_snapshot(first)
+    assert ["default/a-1"] == [one.task for one in cycle_effects(first).pipelined]
+    (kept,) = second.process.reserved_claims
+    assert ("default/a", "default/a-0", "n1") == (kept.claim, kept.pod, kept.node)
+    assert ["d"] == [one["device"] for one in kept.devices or ()]
+    second.objects["Pod"] = [one for one in second.objects_of("Pod") if one["metadata"]["name"] != "r-0"]
+    cycle = replay_cycle(second)
+    assert () == cycle_effects(cycle).bound
+    assert "default/a is in the process of being allocated" in str(scheduled(named(next_snapshot(cycle), "a-0")))
+    assert (kept,) == next_snapshot(cycle).process.reserved_claims
+    found = explain_by_name(cycle, "default/a")
+    assert "ResourceClaim default/a is reserved for default/a-0 on n1." in found.full_text
+    assert found.advice_texts[0].startswith("Restart the scheduler, which then forgets the reservation")
+    # Another process has forgotten it.
+    second.process = SchedulerProcess()
+    assert {"default/a-0", "default/a-1"} == {one.task for one in cycle_effects(replay_cycle(second)).bound}
 
 
 def test_a_claim_has_its_devices_from_the_next_cycle_on_until_its_pod_is_done() -> None:

@@ -20,7 +20,13 @@ from vcdebug.model.pod_reader import PodInputs, pod_inputs
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
-from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, ForcedAnswer, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import (
+    ChanceSettings,
+    ClaimReservation,
+    CpuReservation,
+    ForcedAnswer,
+    SchedulerProcess,
+)
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
@@ -67,6 +73,7 @@ OTHER_PROCESS: dict[str, Any] = {
     "sessions": 4,
     "hyper_nodes": {"default/j": {"": "s1"}},
     "reserved_cpus": (CpuReservation("n1", "default/j-0", "", "0-1"),),
+    "reserved_claims": (ClaimReservation("default/c", "default/j-0", "n1"),),
 }
 USAGE = {"n1": {"time": CREATED, "cpu": {"5m": 90}, "mem": {"5m": 90}}}
 

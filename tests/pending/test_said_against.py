@@ -45,6 +45,15 @@ def test_a_placement_that_the_running_scheduler_has_long_refused_says_so(since: 
     assert bool(age) is any("restart the scheduler" in words for words in found.advice_texts)
 
 
+def test_a_claim_that_the_running_scheduler_calls_reserved_stays_so_until_it_restarts() -> None:
+    """A capture does not show what the scheduler has reserved in memory; its message does."""
+    message = "0/1 nodes are unavailable: 1 resource claim default/c is in the process of being allocated."
+    found = explained(cluster(seen_node(), pod_group("j"), refused("2026-10-31T23:45:00Z", message), conf=PLAIN))
+    reserved = "A claim that was reserved for a gang that was not bound stays reserved"
+    assert any(fact.startswith(reserved) for fact in found.dominant.facts)
+    assert any("rollout restart" in words for words in found.advice_texts)
+
+
 @pytest.mark.parametrize("since", ["yesterday", "2026-10-31", "", 5])
 def test_a_refusal_without_a_time_changes_no_answer(since: Any) -> None:
     found = explained(cluster(seen_node(), pod_group("j"), refused(since), conf=PLAIN))

@@ -24,6 +24,14 @@ PAST = {
     "sessions": 7,
     "hyperNodes": {"default/j": {"": "rack", "default/j/a-0": "rack"}},
     "reservedCpus": [{"node": "n1", "pod": "default/a", "uid": "u", "cpus": "0-3"}],
+    "reservedClaims": [
+        {
+            "claim": "default/c",
+            "pod": "default/a",
+            "node": "n1",
+            "devices": [{"driver": "d", "pool": "n1", "device": "0", "request": "r"}],
+        }
+    ],
 }
 ANSWERS = {"predicate": {"*": {"status": "no"}}}
 
@@ -193,6 +201,8 @@ def test_a_time_that_cannot_be_read_is_a_problem() -> None:
         ("reservedCpus", [{"node": "n1"}]),
         ("reservedCpus", [{"node": "n1", "pod": "a", "uid": "u", "cpus": 3}]),
         ("reservedCpus", {}),
+        ("reservedClaims", [{"claim": "c"}]),
+        ("reservedClaims", [{"claim": "c", "pod": "p", "node": "n", "devices": "d"}]),
     ],
 )
 def test_invalid_process_state_is_a_problem(key: str, value: object) -> None:

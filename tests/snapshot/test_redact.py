@@ -20,7 +20,7 @@ from vcdebug.framework.ties import pod_index
 from vcdebug.recording.recording import disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release_names import resolve_release
-from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, ClaimReservation, CpuReservation, SchedulerProcess
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
@@ -136,7 +136,9 @@ def planted() -> Snapshot:
         extender={"predicate": {one(): {"errorMessage": one(), one(): [one()]}}},
         bound={one(): one()},
         process=SchedulerProcess(
-            hyper_nodes={one(): {one(): one()}}, reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),)
+            hyper_nodes={one(): {one(): one()}},
+            reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),),
+            reserved_claims=(ClaimReservation(one(), one(), one(), ({"driver": one(), "device": one()},)),),
         ),
         problems=[problem],
         description=one(),

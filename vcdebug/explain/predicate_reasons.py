@@ -10,6 +10,7 @@ from vcdebug.explain.answer import Advice
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.grouping import Histogram, histogram
 from vcdebug.kube.affinity_terms import AffinityTerm
+from vcdebug.kube.dynamic_resources import IN_ALLOCATION
 from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.selector import Requirement, Selector
@@ -41,6 +42,7 @@ class ConstraintKind(Enum):
     DEVICE_CLASS = ("device class",)
     DEVICE_POOL = ("resource pool", "is invalid: duplicate device name")
     VOLUME = ("volume", "PersistentVolume")
+    RESERVED_CLAIM = (IN_ALLOCATION,)
 
     def is_about(self, reason: str) -> bool:
         return any(text in reason for text in self.value)

@@ -5,7 +5,7 @@ Upstream: k8s plugin dynamicresources.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from vcdebug.kube.listers import Listers, Manifest, is_owned_by
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.snapshot.cycle_inputs import MapOrder
+from vcdebug.snapshot.cycle_inputs import ClaimReservation, MapOrder
 from vcdebug.snapshot.manifest import Json, JsonObject, key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ MAX_ALTERNATIVES = 8
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 NO_ALTERNATIVES = "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled"
 UNSUPPORTED_REQUEST = "request {}: unsupported request type"
+IN_ALLOCATION = "is in the process of being allocated"
 NO_ALLOCATION = "claim allocation not found for node"
 UNAVAILABLE_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
@@ -78,13 +79,24 @@ class ReservedClaim(NamedTuple):
 class DynamicResources:
     """The filter and scorer for one session's claims."""
 
-    def __init__(self, listers: Listers, ordering: MapOrder) -> None:
+    def __init__(self, listers: Listers, ordering: MapOrder, reserved: Iterable[ClaimReservation] = ()) -> None:
         self._listers = listers
         self._ordering = ordering
         self._read: DeviceAllocators | None = None
         """Slices and classes, which are read for the first claim to allocate."""
-        self.in_flight_claims: dict[str, ReservedClaim] = {}
-        """The claims that were allocated in this session and are not yet in the API server, by key."""
+        known = (one for one in reserved if one.claim in listers.resource_claims)
+        self.in_flight_claims = {one.claim: self._restore_claim(one) for one in known}
+        """The claims that this or an earlier session allocated and that are not yet in the API server, by key."""
+
+    def _restore_claim(self, kept: ClaimReservation) -> ReservedClaim:
+        """A claim that an earlier session reserved."""
+        if kept.devices is None:
+            return ReservedClaim(None, kept.pod, kept.node)
+        from vcdebug.kube.devices.allocations import ClaimAllocation, held_devices
+
+        status = {"allocation": {"devices": {"results": kept.devices}}}
+        devices = tuple(held_devices({"status": status}, self._allocator_features))
+        return ReservedClaim(ClaimAllocation(devices, kept.devices, None, True), kept.pod, kept.node)
 
     @cached_property
     def _extended_resources(self) -> dict[str, None]:
@@ -239,7 +251,7 @@ class DynamicResources:
 
     def _check_unallocated(self, claim: Manifest) -> None:
         if key_of(claim) in self.in_flight_claims:
-            raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
+            raise DynamicResourcesError(f"resource claim {key_of(claim)} {IN_ALLOCATION}")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("firstAvailable") and not self._allocator_features.alternatives:
                 raise DynamicResourcesError(self._no_alternatives_text(claim, request.get("name") or ""))

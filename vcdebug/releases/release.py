@@ -208,6 +208,6 @@ COMING_TAGS: Final[Mapping[Tag, BranchHead]] = {
 
 VERIFIED_TAGS = (
     *("v1.15.2", "v1.15.1", "v1.15.0", "v1.14.5", "v1.14.4", "v1.14.1"),
-    *("v1.13.3", "v1.13.1", "v1.12.4", "v1.12.1", "v1.11.2", "v1.10.2"),
+    *("v1.13.3", "v1.13.1", "v1.12.4", "v1.12.1", "v1.11.2", "v1.10.2", "v1.10.0"),
 )
 """Releases that were recorded, or whose programs were compared with the replay: see docs/fidelity.md."""

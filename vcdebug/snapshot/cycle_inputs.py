@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -159,6 +159,20 @@ class CpuReservation(Struct, frozen=True, forbid_unknown_fields=True):
     """A list such as `0-3,8`."""
 
 
+class ClaimReservation(Struct, frozen=True, forbid_unknown_fields=True):
+    """A resource claim that an earlier cycle reserved for a pod without binding the pod.
+
+    Upstream releases it only in the session that reserved it, so it stays reserved until the process ends.
+    """
+
+    claim: str
+    """namespace/name."""
+    pod: str
+    node: str
+    devices: tuple[dict[str, Any], ...] | None = None
+    """Entries as in status.allocation.devices.results; None if they are not known."""
+
+
 class SchedulerProcess(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """State in the scheduler's memory that no object shows. The default is a process in its first cycle."""
 
@@ -174,6 +188,8 @@ class SchedulerProcess(Struct, frozen=True, omit_defaults=True, rename="camel"):
     """Job → the hypernode allocated to each of its sub jobs, and under the empty name to the job itself."""
     reserved_cpus: tuple[CpuReservation, ...] = ()
     """CPUs that earlier cycles assigned to pods, ordered by node and pod."""
+    reserved_claims: tuple[ClaimReservation, ...] = ()
+    """Resource claims that earlier cycles reserved for pods that they did not bind, ordered by claim."""
     assumed: bool = False
     """Whether the process is assumed to run for long, because its start is unknown."""
 

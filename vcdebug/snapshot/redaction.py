@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.releases.release import Release
 from vcdebug.snapshot import device_config
-from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, ClaimReservation, SchedulerProcess
 from vcdebug.snapshot.go_yaml import edited_document
 from vcdebug.snapshot.manifest import (
     GROUP_ANNOTATION,
@@ -231,12 +231,22 @@ def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> S
         replace(row, node=value(row.node), pod=value(row.pod), uid=value(row.uid), cpus=numbers(row.cpus))
         for row in process.reserved_cpus
     )
+    claims = tuple(_rewrite_reservation(row, value) for row in process.reserved_claims)
     times = {name: getattr(process, name) for name in ("started", "last_rescheduling", "last_eviction")}
     return replace(
         process,
         hyper_nodes=hyper_nodes,
         reserved_cpus=reserved,
+        reserved_claims=claims,
         **{name: time + rewriter.clock_shift for name, time in times.items() if time is not None},
+    )
+
+
+def _rewrite_reservation(row: ClaimReservation, value: RewriteText) -> ClaimReservation:
+    texts = [{key: value(text) for key, text in entry.items() if isinstance(text, str)} for entry in row.devices or ()]
+    devices = [{**entry, **renamed} for entry, renamed in zip(row.devices or (), texts, strict=True)]
+    return ClaimReservation(
+        value(row.claim), value(row.pod), value(row.node), None if row.devices is None else tuple(devices)
     )
 
 

@@ -27,7 +27,7 @@ from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_changes, pod_status_writes
-from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import ClaimReservation, SchedulerProcess
 from vcdebug.snapshot.gathered_objects import Arrivals, with_arrivals
 from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, owners_of, spec_of, status_of
 from vcdebug.snapshot.provenance import LATEST_CLOCK, bounded_clock
@@ -199,13 +199,23 @@ def _next_usage(snapshot: Snapshot, between: BetweenCycles) -> Mapping[str, obje
 
 def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerProcess:
     """The state of the next scheduler process: a deleted pod keeps its CPUs only on the node where it was bound."""
-    process = process_after(recording.session)
+    process = replace(process_after(recording.session), reserved_claims=tuple(_kept_claims(recording, pods)))
     if not process.reserved_cpus:
         return process
     uids = dict.fromkeys(Pod(manifest).uid for manifest in pods)
     nodes = {pod.uid: pod.node_name for pod in map(Pod, recording.snapshot.objects_of("Pod")) if pod.uid not in uids}
     reserved_cpus = tuple(cpus for cpus in process.reserved_cpus if nodes.get(cpus.uid) != cpus.node)
     return replace(process, reserved_cpus=reserved_cpus)
+
+
+def _kept_claims(recording: Recording, pods: Iterable[Manifest]) -> Iterator[ClaimReservation]:
+    """The claims that are reserved for pods which the cycle did not bind, such as pipelined ones."""
+    reserved = reserved_claims(recording)
+    bound = {pod.key for pod in map(Pod, pods) if pod.node_name} if reserved else set()
+    for key, claim in sorted(reserved.items()):
+        if claim.pod not in bound:
+            devices = None if claim.allocation is None else claim.allocation.results
+            yield ClaimReservation(key, claim.pod, claim.node, devices)
 
 
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:

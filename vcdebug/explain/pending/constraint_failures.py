@@ -354,6 +354,7 @@ _FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] 
     placement_constraints.find_volume_shortages,
     placement_constraints.find_shared_claims,
     find_device_shortages,
+    placement_constraints.find_reserved_claims,
     waiting_holder_failures,
 )
 

@@ -30,11 +30,12 @@ from vcdebug.explain.pending.doubts import NOT_ADMITTED_BY
 from vcdebug.explain.pending.gates.not_in_session import MAX_QUOTED
 from vcdebug.explain.pending.gates.other_groups import split_application
 from vcdebug.explain.pending.gates.placed import vain_evictions
-from vcdebug.explain.pending.placement_constraints import claim_names_of, skewed_domains, unbound_claims
+from vcdebug.explain.pending.placement_constraints import RESERVED_CLAIM, claim_names_of, skewed_domains, unbound_claims
 from vcdebug.explain.pending.scheduler_fault import last_heartbeat
 from vcdebug.explain.pending.unread_settings import PLACED_FACTS, uncounted_by_queue, unread_settings, withheld_devices
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.grouping import group_by_key
+from vcdebug.kube.dynamic_resources import IN_ALLOCATION
 from vcdebug.kube.node_affinity import parse_node_constraints
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING
@@ -256,6 +257,8 @@ def _refusals(view: JobView) -> Iterator[_Contradiction]:
             why, advice = _EITHER, _compare_advice()
             for doubt in _plugin_doubts(view, EXTENDER):
                 why, advice = doubt.facts[0], doubt.advice[0]
+            if IN_ALLOCATION in message:
+                why, advice = RESERVED_CLAIM
             if unbound is not None:
                 why = f"It is placed each time, and then its volume is awaited in vain: {unbound.fact}."
                 advice = unbound.advice
@@ -318,7 +321,6 @@ def _vain_evictions(view: JobView) -> Iterator[_Contradiction]:
 
 
 _ONE_POD: Final = "ReadWriteOncePod"
-_ONE_POD_PULL: Final = "#5774"
 
 
 def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
@@ -330,8 +332,7 @@ def _claim_conflicts(view: JobView) -> Iterator[_Contradiction]:
         holder = next((one for one in mounting.get(f"{task.namespace}/{name}", ()) if one.key != task.key), None)
         if holder is not None:
             rule = f"Its claim {name} is {_ONE_POD}, and {holder.name} on {holder.node_name} uses it"
-            release = view.recording.snapshot.release.display_name()
-            why = f"{release} does not compare that (pull request {_ONE_POD_PULL} does)"
+            why = f"{view.recording.snapshot.release.display_name()} does not compare that (pull request #5774 does)"
             facts = (f"{rule}: the kubelet refuses {task.name}; {why}.",)
             delete = Advice.from_outside(f"End {holder.name} first, or give the claim access mode ReadWriteOnce.")
             yield _Contradiction("cannot start there", facts, (delete,))

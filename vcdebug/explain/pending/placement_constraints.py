@@ -16,6 +16,7 @@ from vcdebug.explain.node_fit import NodeFits, tasks_by_domain
 from vcdebug.explain.predicate_reasons import ConstraintFailure, ConstraintKind
 from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import pod_affinity_terms
+from vcdebug.kube.dynamic_resources import IN_ALLOCATION
 from vcdebug.kube.listers import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_names, storage_class_name
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
@@ -448,3 +449,23 @@ def kubelet_count_facts(recording: Recording, pod: Pod, message: str) -> Iterato
         own, missing = (format_named_amount(name, amount) for amount in (counted, used - counted))
         ended = "a pod that has just ended, or a static one, counts for the kubelet alone"
         yield f"Volcano counts {own} of other pods on {pod.node_name}, {missing} less than the kubelet did: {ended}."
+
+
+RESERVED_CLAIM: Final = AdvisedFact(
+    "A claim that was reserved for a gang that was not bound stays reserved until the scheduler's process ends.",
+    Advice.cluster_admin(
+        "Restart the scheduler, which then forgets the reservation: kubectl -n volcano-system rollout restart "
+        "deployment volcano-scheduler."
+    ),
+)
+
+
+def find_reserved_claims(fits: NodeFits) -> Iterator[ConstraintFailure]:
+    """Yields each claim of the pod that an earlier cycle reserved, and that the scheduler's process keeps reserved."""
+    kept_claims = fits.view.session.process.reserved_claims
+    reasons = {one.reason for statuses in fits.table.statuses.values() for one in statuses} if kept_claims else set()
+    for kept in kept_claims:
+        if any(f"{kept.claim} {IN_ALLOCATION}" in reason for reason in reasons):
+            text = f"ResourceClaim {kept.claim} is reserved for {kept.pod} on {kept.node}. {RESERVED_CLAIM.fact}"
+            advice = (RESERVED_CLAIM.advice.as_repair(),)
+            yield ConstraintFailure(text.removesuffix("."), advice, ConstraintKind.RESERVED_CLAIM)

@@ -125,7 +125,7 @@ class DynamicResourcesFilter:
     def __init__(self, ssn: Session, view: NodeView, listers: Listers) -> None:
         self._ssn = ssn
         self._view = view
-        self.check = DynamicResources(listers, ssn.cluster.ordering)
+        self.check = DynamicResources(listers, ssn.cluster.ordering, ssn.process.reserved_claims)
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         try:

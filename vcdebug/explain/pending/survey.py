@@ -149,8 +149,9 @@ def _build_survey(
     )
     of_kind = recording.snapshot.objects_of
     unmade = jobs_without_group(of_kind("Job"), of_kind("PodGroup")) if of_kind("PodGroup") else []
+    known = dict.fromkeys(jobs)
     jobs += [
-        one for one in map(key_of, unmade) if one not in jobs and (not namespace or one.startswith(f"{namespace}/"))
+        one for one in map(key_of, unmade) if one not in known and (not namespace or one.startswith(f"{namespace}/"))
     ]
     subjects = sorted([*map(by_pod, lone_pods), *map(by_job, jobs)])
     unplaced = [subject for subject in subjects if subject.job in summary.incomplete_jobs or subject.job not in session]

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import bundled
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.commands import PANEL_WORDS, CommandError, execute_line
 from vcdebug.debugger.driver import CommandReply, Driver
 from vcdebug.errors import VcdebugError
@@ -172,3 +174,12 @@ def test_a_list_without_rows_says_so(tmp_path: Path) -> None:
         *((name, PAGES[name].view(state)) for name in ("jobs", "pods", "queues")),
     ]:
         assert len(table.rows) or table.header or table.footer, name
+
+
+@pytest.mark.parametrize("condition", ["plugin == gang", "job == research/llm-finetune", "queue != research"])
+def test_a_condition_without_a_kind_names_the_breakpoint_that_takes_it(condition: str) -> None:
+    with pytest.raises(BreakpointError) as raised:
+        parse_breakpoint(f"break {condition}", 1, bundled())
+    expected = f"a condition needs a kind of breakpoint before it; break vote if {condition}"
+    assert expected == raised.value.format_line()
+    assert parse_breakpoint(f"break vote if {condition}", 1, bundled()).condition_text == condition

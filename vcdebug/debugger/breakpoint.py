@@ -270,6 +270,9 @@ def _quote_bare_log(line: str) -> str:
 
 def _read_kind(reader: expression_tokens.TokenReader, recording: Recording | None) -> BreakpointKind:
     token = reader.read_token()
+    if reader.next_token.kind == "sign" and token.text in FIELD_TYPES:
+        condition = reader.line[token.position :].strip()
+        raise BreakpointError("a condition needs a kind of breakpoint before it", f"break vote if {condition}")
     name = KIND_ALIASES.get(token.text, token.text)
     words: list[str] = []
     figure_kind = figures.KIND_ALIASES.get(token.text, token.text)

@@ -104,7 +104,7 @@ AT_MOST: list[tuple[Callable[[], float], float]] = [
     (small_modules, 35),
     (short_modules_with_one_importer, 3),
     (modules_in_circles, 0),
-    (total_lines, 116_279),
+    (total_lines, 116_280),
 ]
 
 

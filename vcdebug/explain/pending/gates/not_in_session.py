@@ -60,7 +60,7 @@ from vcdebug.snapshot.workloads import circular_flows, policies_of, volcano_job_
 def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
     """Why a job or pod is not in the session."""
     pods = _pods_of(recording, subject if not subject.job else ExplainSubject(subject.job))
-    group = next(_groups_named(recording, subject.job), None)
+    group = _group_named(recording, subject.job)
     foreign_pods = _pods_of_other_schedulers(recording, pods)
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
@@ -116,7 +116,7 @@ def capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding
     kinds = missing_kinds(recording.snapshot)
     if not kinds:
         return None
-    group, pods = next(_groups_named(recording, subject.job), None), _pods_of(recording, subject)
+    group, pods = _group_named(recording, subject.job), _pods_of(recording, subject)
     provenance = recording.snapshot.provenance
     one_namespace = provenance is not None and provenance.namespace
     if one_namespace and group is not None and pods and all(pod.node_name for pod in pods):
@@ -191,8 +191,9 @@ def _all_groups(recording: Recording) -> list[PodGroup]:
     return [PodGroup(manifest) for manifest in recording.snapshot.objects_of("PodGroup")]
 
 
-def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
-    return map(PodGroup, filter(None, [recording.snapshot.find_object("PodGroup", job)]))
+def _group_named(recording: Recording, job: JobId) -> PodGroup | None:
+    manifest = recording.snapshot.find_object("PodGroup", job)
+    return None if manifest is None else PodGroup(manifest)
 
 
 def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
